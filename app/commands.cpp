@@ -213,6 +213,7 @@ void add_commands(CommandLine program, CommonOptions& common) {
   add_plan(program, common);
   add_validate(program, common);
   add_params(program, common);
+  add_coord_check(program, common);
   add_list(program, common);
   add_schema(program, common);
   add_bench(program, common);

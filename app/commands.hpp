@@ -70,6 +70,7 @@ void add_check(CommandLine program, CommonOptions& common);
 void add_plan(CommandLine program, CommonOptions& common);
 void add_validate(CommandLine program, CommonOptions& common);
 void add_params(CommandLine program, CommonOptions& common);
+void add_coord_check(CommandLine program, CommonOptions& common);
 void add_list(CommandLine program, CommonOptions& common);
 void add_schema(CommandLine program, CommonOptions& common);
 void add_bench(CommandLine program, CommonOptions& common);

@@ -8,6 +8,7 @@
 #include "ffn/report/format.hpp"
 #include "ffn/store/log.hpp"
 #include "ffn/train/memory.hpp"
+#include "ffn/train/parameter_groups.hpp"
 #include "train.hpp"
 
 namespace ffn::app {
@@ -36,11 +37,12 @@ void warn_of_few_inputs(const std::vector<const RunConfig*>& configs) {
   }
 }
 
-void log_data(const std::vector<const RunConfig*>& configs) {
+void log_data_and_optimizer(const std::vector<const RunConfig*>& configs) {
   std::set<std::string> said;
   for (const auto* config : configs) {
-    const auto text = describe_data(config->task);
-    if (!text.empty() && said.insert(text).second) log_info(text);
+    for (const auto& text : {describe_data(config->task), division_text(config->train.optimizer, config->model)}) {
+      if (!text.empty() && said.insert(text).second) log_info(text);
+    }
   }
 }
 
@@ -55,6 +57,6 @@ std::vector<const RunConfig*> configs_of(const Study& study) {
 }  // namespace
 
 void warn_of_few_inputs(const Study& study) { warn_of_few_inputs(configs_of(study)); }
-void log_data(const Study& study) { log_data(configs_of(study)); }
+void log_data_and_optimizer(const Study& study) { log_data_and_optimizer(configs_of(study)); }
 
 }  // namespace ffn::app

@@ -32,9 +32,9 @@ int fast_dev_run(RunConfig config, std::int64_t steps, const CommonOptions& comm
 void warn_of_few_inputs(const std::vector<const RunConfig*>& configs);
 void warn_of_few_inputs(const Study& study);
 
-/// Says what was found in the data of each task that describes its data, once.
-void log_data(const std::vector<const RunConfig*>& configs);
-void log_data(const Study& study);
+/// Says, once each, what was found in the data of each task that describes its data, and which parameters go by which optimizer.
+void log_data_and_optimizer(const std::vector<const RunConfig*>& configs);
+void log_data_and_optimizer(const Study& study);
 
 /// Throws UsageError for a config that this machine cannot hold.
 void require_memory(const RunConfig& config);

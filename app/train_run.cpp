@@ -199,7 +199,7 @@ int train_run(const RunConfig& config, const TrainOptions& options, const Common
   const std::string path = directory.path().string();
   auto check = check_run(directory, identity);
   warn_of_few_inputs({&config});
-  log_data({&config});
+  log_data_and_optimizer({&config});
   if (check.is_whole() && !options.fresh) {
     const RunSummary& summary = *check.record->summary;
     if (!computed_as_asked(config.compute, summary.computed_by))

@@ -102,7 +102,7 @@ int train_study(const Study& given, const std::string& source, const TrainOption
   judge_as_follow_up(asked, common.out, options.fresh);
   warn_of_few_inputs(asked);
   check_study(asked, source, common.overrides.empty());
-  log_data(asked);
+  log_data_and_optimizer(asked);
   StudyRequest request;
   request.out = common.out;
   request.argv = common.argv;

@@ -292,7 +292,7 @@ int plan_study(const CommonOptions& common, bool probe) {
   take_first_seeds(study);
   warn_of_few_inputs(study);
   const std::size_t comparisons = single ? 0 : check_study(study, common.config, common.overrides.empty());
-  log_data(study);
+  log_data_and_optimizer(study);
   std::optional<TuningProgress> tuning;
   if (study.tune) tuning = tuning_progress(study, common.out);
   const fs::path directory = fs::path(common.out) / study.name;

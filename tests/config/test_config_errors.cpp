@@ -281,6 +281,24 @@ TEST_CASE("a rate for a role that the model does not have is refused with those 
   CHECK(with("0") == "x.json:2  /train/optimizer/lr_scale: expected an object { … }, got 0");
 }
 
+TEST_CASE("a start for a role without one, mup without its base, and mup under another rule of rates are refused") {
+  const auto with = [](const std::string& model, const std::string& optimizer = "{}") {
+    return problems_in("{\"model\": " + model + ",\n\"train\": {\"optimizer\": " + optimizer + "}}");
+  };
+  CHECK(with(R"({"init_scale": {"head": 0, "up": 2.5}})") == "");
+  CHECK_THAT(with(R"({"init_scale": {"gate": 0}})"),
+             ContainsSubstring("/model/init_scale: the model has no parameters of the role \"gate\""));
+  CHECK_THAT(with(R"({"init_scale": {"up": -1}})"), ContainsSubstring("/model/init_scale: up: expected a factor of at least 0, got -1"));
+  CHECK_THAT(with(R"({"init_scale": {"norm": 2}, "norm": {"kind": "rms"}})"), ContainsSubstring("norms start at 1"));
+  CHECK(with(R"({"init": "mup", "base_d_ff": 64})") == "");
+  CHECK(with(R"({"init": "mup", "base_d_ff": 64})", R"({"kind": "lion"})") == "");
+  CHECK_THAT(with(R"({"init": "mup"})"), ContainsSubstring("init mup needs base_d_ff"));
+  CHECK_THAT(with(R"({"base_d_ff": 64})"), ContainsSubstring("base_d_ff is of init mup alone"));
+  for (const char* kind : {"sgd", "muon"})
+    CHECK_THAT(with(R"({"init": "mup", "base_d_ff": 64})", std::string(R"({"kind": ")") + kind + "\"}"),
+               ContainsSubstring("/model/init: mup says how the rates of adamw, adam and lion"));
+}
+
 TEST_CASE("a text task without a text says what to set") {
   CHECK(problems_in("{\"task\": {\"kind\": \"text\"}}") == "x.json:1  /task/file: no text given; set task.file to a UTF-8 file");
   CHECK(problems_in("{\"task\": {\"kind\": \"text\",\n\"file\": \"\"}}") ==

@@ -55,7 +55,8 @@ bool is_of_formula(const std::string& name) {
 class Changer final : public FieldVisitor {
  public:
   explicit Changer(bool use_first)
-      : skipped_(use_first ? std::set<std::string>{"expansion", "at_most"} : std::set<std::string>{"d_ff", "at_least"}) {}
+      : skipped_(use_first ? std::set<std::string>{"expansion", "at_most", "base_d_ff"}  // which goes with another init
+                           : std::set<std::string>{"d_ff", "at_least", "base_d_ff"}) {}
   std::size_t changed = 0;
 
   void integer(const Field&, std::int64_t& x, Bounds<std::int64_t> b) override { set(x, x == 0 ? 1 : 2 * x, b); }
@@ -76,7 +77,7 @@ class Changer final : public FieldVisitor {
   }
   void json(const Field& f, Json& x, Shape) override {
     if (!is_of_formula(f.name)) {
-      if (std::string(f.name) == "lr_scale") x = {{"head", 0.5}};  // a role that every model has
+      if (std::string(f.name) == "lr_scale" || std::string(f.name) == "init_scale") x = {{"head", 0.5}};  // a role that every model has
       else x.push_back({"changed", 1});
       ++changed;
     }

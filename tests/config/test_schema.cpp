@@ -36,8 +36,8 @@ const Json& fitting(const Json& schema, const Json& value) {
 
 /// Whose keys are the user's own.
 bool is_free_form(const std::string& key) {
-  static const std::set<std::string> names{"parameters",   "let",     "init", "inputs", "types", "activation_parameters",
-                                           "written_from", "lr_scale"};
+  static const std::set<std::string> names{"parameters",   "let",      "init",      "inputs", "types", "activation_parameters",
+                                           "written_from", "lr_scale", "init_scale"};
   return names.count(key) > 0;
 }
 
@@ -100,6 +100,7 @@ std::vector<RunConfig> one_of_each() {
   add().model.attention.emplace();
   add().train.target.emplace().at_least = 1;
   add().train.target.emplace().at_most = 1;
+  add().model.base_d_ff = 64;
   add().compute.threads = 2;
   return configs;
 }

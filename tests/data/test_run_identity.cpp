@@ -67,6 +67,11 @@ TEST_CASE("whatever changes the result changes the identity") {
            R"({"train": {"optimizer": {"lr": 0.0010000000000000002}}})",
            R"({"train": {"optimizer": {"lr_scale": {"head": 0}}}})",
            R"({"train": {"optimizer": {"lr_scale": {"head": 1}}}})",
+           R"({"train": {"optimizer": {"kind": "muon"}}})",
+           R"({"train": {"optimizer": {"kind": "muon", "adam_lr": 0.002}}})",
+           R"({"model": {"init_scale": {"head": 0}}})",
+           R"({"model": {"init": "mup", "base_d_ff": 64}})",
+           R"({"model": {"init": "mup", "base_d_ff": 65}})",
            R"({"task": {"kind": "facts"}})",
            R"({"task": {"kind": "facts", "values": 33}})",
            R"({"task": {"kind": "sequence", "label": "s[t-1]"}})",
@@ -103,7 +108,7 @@ TEST_CASE("whatever changes the result changes the identity") {
     ++count;
   }
   CHECK(seen.size() == count);
-  CHECK(count == 40);
+  CHECK(count == 41);
 }
 
 TEST_CASE("keys of attention and blocks that are younger than a run leave its identity alone") {

@@ -74,6 +74,7 @@ inline RunConfig chosen(const RunConfig& config, const std::string& path, const 
     json["task"] = resolved_json(of_vectors)["task"];
   }
   let_act(json, path);
+  if (path == "model.init" && value == "mup") json["model"]["base_d_ff"] = 26;
   Json& at = at_path(json, path);
   if (value == "true" || value == "false") at = value == "true";
   else if (at.is_object()) at = of_kind(value);
@@ -152,6 +153,7 @@ inline RunConfig with_number(const std::string& path, const Json& value) {
   Json json = resolved_json(config);
   let_act(json, path);
   at_path(json, path) = value;
+  if (path == "model.base_d_ff" && !value.is_null()) json["model"]["init"] = "mup";
   return read_back(json, path + " = " + value.dump());
 }
 

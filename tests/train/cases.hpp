@@ -287,8 +287,12 @@ inline void add_training(std::vector<Case>& out) {
   for (const auto& init : choices("model.init")) {
     auto config = base(some_ffn<GatedConfig>("silu"), true);
     config.model.init = init;
+    if (init == "mup") config.model.base_d_ff = 26;
     out.emplace_back("init " + init, config);
   }
+  auto scaled = base(some_ffn<GatedConfig>("silu"), true);
+  scaled.model.init_scale = Json{{"down", 0.5}, {"embedding", 2}};
+  out.emplace_back("starts scaled by role", scaled);
   auto tied = base(some_ffn<PositionwiseConfig>("gelu"), true);
   tied.model.tie = true;
   out.emplace_back("tied, bits", tied);
@@ -316,6 +320,11 @@ inline void add_training(std::vector<Case>& out) {
         optimizer.weight_decay = 0.1;
         optimizer.decay = decay;
         if constexpr (std::is_same_v<decltype(optimizer), SgdConfig>) optimizer.nesterov = i % 4 < 2;
+        if constexpr (std::is_same_v<decltype(optimizer), MuonConfig>) {
+          const auto scalings = choices("train.optimizer[muon].scaling");
+          optimizer.scaling = scalings[static_cast<std::size_t>(i) % scalings.size()];
+          optimizer.nesterov = i % 4 < 2;
+        }
         schedule.warmup_steps = i % 3 * 4;
         config.train.optimizer = optimizer;
         config.train.schedule = schedule;

@@ -24,18 +24,22 @@ test::Collected train(const Cohort& cohort, const MakeLearner& learner, std::int
   return collected;
 }
 
-// Some of all, every kind of FFN and of router among them: LibTorch takes a second for what the fused engine does in a hundredth of it.
+// Some of all, every kind of FFN, router and optimizer among them: LibTorch takes a second for what the fused engine does in a hundredth of
+// it.
 std::vector<std::pair<std::string, RunConfig>> some_cases() {
   const auto all = test::cases();
   std::vector<std::pair<std::string, RunConfig>> out;
   std::set<std::pair<std::size_t, std::size_t>> kinds;
+  std::set<std::size_t> optimizers;
   for (std::size_t i = 0; i < all.size(); ++i) {
     const auto& ffn = all[i].second.model.ffn;
     const auto* mixture = std::get_if<MoeConfig>(&ffn);
     const bool first = kinds.insert({ffn.index(), mixture ? mixture->router.index() : 0}).second;
-    if (first || i % 9 == 0) out.push_back(all[i]);
+    const bool first_of_optimizer = optimizers.insert(all[i].second.train.optimizer.index()).second;
+    if (first || first_of_optimizer || i % 9 == 0) out.push_back(all[i]);
   }
   REQUIRE(kinds.size() == std::variant_size_v<FfnConfig> - 1 + std::variant_size_v<RouterConfig>);
+  REQUIRE(optimizers.size() == std::variant_size_v<OptimizerConfig>);
   REQUIRE(out.size() >= 12);
   return out;
 }

@@ -30,6 +30,7 @@ RunConfig plain_descent(RunConfig config) {
   sgd.lr = kRate;
   sgd.momentum = 0;
   config.train.optimizer = sgd;
+  if (config.model.init == "mup") config.model.init = "torch";  // its rates are Adam's
   config.train.schedule = ConstantSchedule{};
   if (auto* moe = std::get_if<MoeConfig>(&config.model.ffn)) moe->balance_weight = kBalanceWeight;
   return config;

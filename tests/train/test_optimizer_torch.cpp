@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "ffn/config/parameters.hpp"
 #include "ffn/layers/linear_torch.hpp"
 #include "ffn/layers/network_cpu.hpp"
 #include "ffn/layers/parameter_row_torch.hpp"
@@ -80,6 +81,52 @@ struct Lion : torch::optim::Optimizer {
 };
 std::unique_ptr<torch::optim::Optimizer> twin(const LionConfig& c, const std::vector<Tensor>& p) { return std::make_unique<Lion>(c, p); }
 
+std::vector<MuonConfig> some(MuonConfig c) {
+  c.lr = 0.003;
+  c.momentum = 0.7;
+  c.adam_lr = 0.02;
+  c.beta1 = 0.7;
+  c.beta2 = 0.9;
+  c.epsilon = 1e-2;
+  c.weight_decay = 0.1;
+  auto plain = c, rms = c, spectral = c;
+  plain.nesterov = false;
+  rms.scaling = "rms";
+  spectral.scaling = "spectral";
+  return {c, plain, rms, spectral};
+}
+// torch::optim has none before 2.9; Jordan's muon.py line by line, in float64. Ours are (D_in, D_out), its matrices (D_out, D_in).
+struct Muon : torch::optim::Optimizer {
+  Muon(const MuonConfig& config, const std::vector<Tensor>& p)
+      : torch::optim::Optimizer(p, std::make_unique<torch::optim::SGDOptions>(config.lr)), c(config), adamw(twin(config.adamw(), {p[1]})) {}
+  Tensor step(LossClosure) override {
+    const torch::NoGradGuard no_grad;
+    adamw->step();
+    Tensor& p = param_groups()[0].params()[0];
+    const Tensor g = p.grad()[0].t().to(torch::kFloat64);
+    if (!m.defined()) m = torch::zeros_like(g);
+    m.lerp_(g, 1 - c.momentum);
+    Tensor x = c.nesterov ? g.lerp(m, c.momentum) : m.clone();
+    const double r = static_cast<double>(g.size(0)), k = static_cast<double>(g.size(1));
+    if (r > k) x = x.t();
+    x = x / (x.norm() + 1e-7);
+    for (int i = 0; i < 5; ++i) {
+      const Tensor a = x.mm(x.t());
+      x = 3.4445 * x + (-4.7750 * a + 2.0315 * a.mm(a)).mm(x);
+    }
+    if (r > k) x = x.t();
+    const double scale = c.scaling == "shape" ? std::sqrt(std::max(1.0, r / k))
+                         : c.scaling == "rms" ? 0.2 * std::sqrt(std::max(r, k))
+                                              : std::sqrt(r / k);
+    p.mul_(1 - c.lr * c.weight_decay).sub_((c.lr * scale * x.t()).unsqueeze(0));
+    return {};
+  }
+  MuonConfig c;
+  std::unique_ptr<torch::optim::Optimizer> adamw;
+  Tensor m;
+};
+std::unique_ptr<torch::optim::Optimizer> twin(const MuonConfig& c, const std::vector<Tensor>& p) { return std::make_unique<Muon>(c, p); }
+
 // Minimises a bent bowl with both and returns the largest difference over 100 steps, relative to the largest parameter.
 template <class Config>
 double largest_difference(const Config& config) {
@@ -122,7 +169,66 @@ TEST_CASE("every optimizer equals torch::optim's over 100 steps, decay, momentum
       ++compared;
     }
   });
-  CHECK(compared >= 6);
+  CHECK(compared >= 10);
+}
+
+TEST_CASE("Muon moves hidden matrices of two rows and columns at least, and nothing else", "[train]") {
+  ModelConfig model;
+  model.d_model = 6;
+  model.attention.emplace();
+  model.attention->heads = 2;
+  model.attention->bias = true;
+  model.norm.kind = "layer";
+  MoeConfig moe;
+  moe.gated = true;
+  moe.num_experts = 3;
+  model.ffn = moe;
+  const auto moved = [](const ModelConfig& of) {
+    const fused::Network network(of, TaskShape{true, 5, 4, 2});
+    std::set<std::string> out;
+    for (const auto& entry : network.layout().entries()) {
+      if (update_rule(MuonConfig{})(entry).as_matrices) out.insert(entry.name);
+    }
+    return out;
+  };
+  CHECK(moved(model) == std::set<std::string>{"block0.attention.query.weight", "block0.attention.key.weight",
+                                              "block0.attention.value.weight", "block0.attention.output.weight",
+                                              "block0.ffn.experts.gate.weight", "block0.ffn.experts.up.weight",
+                                              "block0.ffn.experts.down.weight"});
+  CHECK(division_text(MuonConfig{}, model) ==
+        "muon: matrices of query, key, value, output, up, gate, down; adamw: embedding, position, router, norm, head, vectors, matrices of "
+        "one row or column");
+  CHECK(division_text(AdamWConfig{}, model).empty());
+  PositionwiseConfig narrow;
+  narrow.d_ff = 1;
+  model.ffn = narrow;
+  model.attention.reset();
+  CHECK(moved(model).empty());
+}
+
+TEST_CASE("Muon in pieces gives the bits of one go", "[train]") {
+  RowLayout layout;
+  layout.add(linear_parameters(5, 7, true).weight);
+  layout.add(*linear_parameters(5, 7, true).bias);
+  layout.add(expert_linear_parameters(3, 4, 6, false).weight);
+  const auto width = layout.width();
+  const auto filled = [&](double phase) {
+    std::vector<float> row(static_cast<std::size_t>(width));
+    for (std::size_t i = 0; i < row.size(); ++i) row[i] = static_cast<float>(std::sin(static_cast<double>(i) + phase));
+    return row;
+  };
+  auto whole = filled(0), pieces = whole;
+  const auto start = whole;
+  RowOptimizer at_once(layout, {MuonConfig{}}), piecewise(layout, {MuonConfig{}});
+  for (std::int64_t step = 1; step <= 3; ++step) {
+    const auto gradient = filled(static_cast<double>(step));
+    at_once.step(0, step, 1, 1, gradient.data(), whole.data());
+    for (std::int64_t begin = 0; begin < width; begin += 11)
+      piecewise.step(0, step, 1, 1, gradient.data(), pieces.data(), begin, std::min(begin + 11, width));
+  }
+  CHECK(whole == pieces);
+  for (const auto& entry : layout.entries())
+    CHECK(whole[static_cast<std::size_t>(entry.offset)] != start[static_cast<std::size_t>(entry.offset)]);
 }
 
 TEST_CASE("decay on matrices leaves biases alone", "[train]") {

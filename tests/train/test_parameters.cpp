@@ -184,6 +184,104 @@ TEST_CASE("gpt2 and fan_in start weights at the deviations of their papers, bias
   }
 }
 
+// Bounds from what muP says: W₂ ∝ 1/F, equal to torch's 1/√F at the base. 24 units here, 6 at the base.
+TEST_CASE("init mup scales start and rate of the maps back from the hidden layer alone", "[train][parameters]") {
+  MoeConfig moe;
+  moe.d_ff = 24;
+  moe.num_experts = 4;
+  auto config = test::base(moe, true);
+  const auto layout = layout_of(config);
+  const auto start = [&](const std::string& init) {
+    config.model.init = init;
+    config.model.base_d_ff.reset();
+    if (init == "mup") config.model.base_d_ff = 6;
+    std::vector<float> row(static_cast<std::size_t>(layout.width()));
+    initialise(config.model, layout, 11, row.data());
+    return row;
+  };
+  const auto torch = start("torch"), mup = start("mup");
+  const auto rule = update_rule(config), usual = update_rule(config.train.optimizer);
+  std::size_t scaled = 0;
+  for (const auto& entry : layout.entries()) {
+    CAPTURE(entry.name);
+    const bool back = ends_with(entry.name, "experts.down.weight");
+    float largest = 0;
+    for (std::int64_t i = 0; i < entry.count; ++i) {
+      const auto at = static_cast<std::size_t>(entry.offset + i);
+      largest = std::max(largest, std::abs(mup[at]));
+      if (!back) CHECK(mup[at] == torch[at]);
+    }
+    if (back) CHECK(largest == Approx(std::sqrt(6.0) / 24).epsilon(0.02));
+    CHECK(rule(entry).rate == (back ? 0.25 : 1));
+    CHECK(rule(entry).decays == usual(entry).decays);
+    scaled += back;
+  }
+  CHECK(scaled == 2);
+}
+
+TEST_CASE("nanochat starts as its gpt.py says", "[train][parameters]") {
+  auto config = test::base(test::some_ffn<GatedConfig>("relu2"), true);
+  config.model.init = "nanochat";
+  config.model.d_model = 100;
+  config.model.ffn = [] {
+    GatedConfig ffn;
+    ffn.d_ff = 200;
+    return ffn;
+  }();
+  const auto layout = layout_of(config);
+  std::vector<float> row(static_cast<std::size_t>(layout.width()));
+  initialise(config.model, layout, 11, row.data());
+  const std::map<Role, double> expected{{Role::query, 0.1}, {Role::key, 0.1},    {Role::value, 0.1},     {Role::up, 0.04},
+                                        {Role::gate, 0.04}, {Role::head, 0.001}, {Role::embedding, 0.8}, {Role::attention_output, 0},
+                                        {Role::down, 0}};
+  std::size_t seen = 0;
+  for (const auto& entry : layout.entries()) {
+    if (entry.shape.size() < 2 || expected.count(entry.role) == 0) continue;
+    CAPTURE(entry.name);
+    double square = 0, largest = 0;
+    for (std::int64_t i = 0; i < entry.count; ++i) {
+      const auto x = static_cast<double>(row[static_cast<std::size_t>(entry.offset + i)]);
+      square += x * x;
+      largest = std::max(largest, std::abs(x));
+    }
+    const double deviation = std::sqrt(square / static_cast<double>(entry.count)), wanted = expected.at(entry.role);
+    CHECK(deviation == Approx(wanted).epsilon(4 / std::sqrt(2.0 * static_cast<double>(entry.count))));
+    const bool uniform = entry.role != Role::head && entry.role != Role::embedding;
+    CHECK((largest <= 1.7321 * wanted) == (uniform || wanted == 0));
+    ++seen;
+  }
+  CHECK(seen == 16);
+}
+
+TEST_CASE("init_scale multiplies what a role starts with, after init's rule, and leaves alone what a formula asks for",
+          "[train][parameters]") {
+  FormulaConfig formula;
+  formula.d_ff = 13;
+  formula.text.formula = "relu(x @ up + b) @ down";
+  *formula.text.parameters = {{"up", {"D", "F"}}, {"b", {"F"}}, {"down", {"F", "D"}}};
+  *formula.text.init = {{"down", 0.25}};
+  for (const std::string init : {"torch", "fan_in"}) {
+    auto config = test::base(formula, true);
+    config.model.init = init;
+    const auto layout = layout_of(config);
+    const auto start = [&](const Json& scale) {
+      *config.model.init_scale = scale;
+      std::vector<float> row(static_cast<std::size_t>(layout.width()));
+      initialise(config.model, layout, 11, row.data());
+      return row;
+    };
+    const auto plain = start(Json::object()), scaled = start({{"up", 2}, {"down", 3}, {"query", 0}});
+    for (const auto& entry : layout.entries()) {
+      CAPTURE(entry.name);
+      const float factor = entry.role == Role::up ? 2 : entry.role == Role::query ? 0 : 1;
+      for (std::int64_t i = 0; i < entry.count; ++i) {
+        const auto at = static_cast<std::size_t>(entry.offset + i);
+        CHECK(scaled[at] == Approx(factor * plain[at]));
+      }
+    }
+  }
+}
+
 TEST_CASE("a tied embedding and its positions start at a deviation of 1/√D, all else as untied", "[train][parameters]") {
   for (const std::string init : {"torch", "zero_out", "fan_in"}) {
     auto config = test::base(test::some_ffn<PositionwiseConfig>("relu"), true);
@@ -293,6 +391,16 @@ TEST_CASE("zero_out starts at zero what sub-layers write, and all else as torch 
                                        "block1.attention.output.weight", "block1.ffn.experts.down.weight", "block1.ffn.experts.down.bias"});
 }
 
+namespace {
+
+template <class Config>
+void multiply_rates(Config& config, double factor) {
+  config.lr *= factor;
+  if constexpr (std::is_same_v<Config, MuonConfig>) config.adam_lr *= factor;
+}
+
+}  // namespace
+
 TEST_CASE("an optimizer sees every parameter's role and matrices, and takes its rate and decay from a rule over them") {
   auto config = test::base(test::some_ffn<MoeConfig>("gelu"), true);
   const auto layout = layout_of(config);
@@ -303,11 +411,14 @@ TEST_CASE("an optimizer sees every parameter's role and matrices, and takes its 
     CAPTURE(optimizer.kKind);
     optimizer.weight_decay = 0.3;
     std::vector<float> gradient(static_cast<std::size_t>(layout.width()), 0.2f), row(gradient.size(), 1.0f);
-    RowOptimizer(layout, {optimizer}, rule).step(0, 1, 0.5, 1, gradient.data(), row.data());
+    const auto by_rule = [&](const RowEntry& entry) {
+      return Update{rule(entry).decays, rule(entry).rate, update_rule(optimizer)(entry).as_matrices};
+    };
+    RowOptimizer(layout, {optimizer}, by_rule).step(0, 1, 0.5, 1, gradient.data(), row.data());
     for (const auto& entry : layout.entries()) {
       CAPTURE(entry.name);
       auto alone = optimizer;  // as if there were no other parameter
-      alone.lr *= rule(entry).rate;
+      multiply_rates(alone, rule(entry).rate);
       alone.decay = "all";
       if (matrices_of(entry).count == 0) alone.weight_decay = 0;
       std::vector<float> expected(row.size(), 1.0f);
@@ -372,7 +483,7 @@ TEST_CASE("rates by role multiply the rate of that role alone, and 0 keeps param
       CAPTURE(entry.name);
       const double factor = scale.count(entry.role) ? scale.at(entry.role) : 1;
       auto alone = optimizer;  // as if all had this rate
-      alone.lr *= factor;
+      multiply_rates(alone, factor);
       std::vector<float> expected(row.size(), 0.7f);
       RowOptimizer other(layout, {alone});
       for (std::int64_t step = 1; step <= 3 && factor > 0; ++step) other.step(0, step, 0.5, 1, gradient.data(), expected.data());
@@ -380,7 +491,8 @@ TEST_CASE("rates by role multiply the rate of that role alone, and 0 keeps param
       CHECK(std::equal(row.begin() + begin, row.begin() + end, expected.begin() + begin));
       CHECK((row[static_cast<std::size_t>(begin)] == 0.7f) == (factor == 0));
       for (const auto& [name, state] : rows.state())
-        CHECK(std::all_of(state.row(0) + begin, state.row(0) + end, [&](float x) { return (x == 0) == (factor == 0); }));
+        if (name != "square" || !update_rule(optimizer)(entry).as_matrices)  // which Muon leaves at 0
+          CHECK(std::all_of(state.row(0) + begin, state.row(0) + end, [&](float x) { return (x == 0) == (factor == 0); }));
     }
   });
 }

@@ -340,6 +340,16 @@ void ModelConfig::describe(FieldVisitor& v) {
   v.integer({"blocks", "number of (attention, FFN) blocks"}, blocks, between(std::int64_t{1}, 256));
   v.choice({"positions", "position encoding for token tasks"}, positions, choices_of(position_encodings()));
   v.choice({"init", "initial weights"}, init, choices_of(initialisations()));
+  v.json(
+      {"init_scale",
+       "role of a parameter → factor on what it starts with, after init's rule, such as {\"down\": 0.5}: on bound, deviation or constant. Roles "
+       "as of train.optimizer.lr_scale, without norm. A start that a formula's init asks for stays"},
+      *init_scale, Shape::object);
+  v.optional_integer({"base_d_ff", "hidden width F₀ at which mup starts and trains as torch does; of mup alone"}, base_d_ff,
+                     between(std::int64_t{1}, 1 << 20));
+  v.require((init == "mup") == base_d_ff.has_value(), "base_d_ff",
+            init == "mup" ? "init mup needs base_d_ff, the hidden width whose learning rate is known" : "base_d_ff is of init mup alone",
+            {"init"});
   v.path({"init_from",
           "start from the weights of this run (its directory, or a model.safetensors) instead of init's; names and shapes have to match. "
           "The file's content is part of the run's identity"},

@@ -1,6 +1,7 @@
 #include "ffn/config/parameters.hpp"
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 namespace ffn {
 
@@ -16,6 +17,9 @@ Init usual_start(const RowEntry& p, const ModelConfig& model) {
 }
 
 bool writes_to_stream(const RowEntry& p) { return p.role == Role::down || p.role == Role::attention_output; }
+
+// D_in of a linear map.
+std::int64_t inputs_of(const ParameterSpec& p) { return p.shape[p.shape.size() - 2]; }
 
 // Weights as `of_weight` says and biases at 0; what has no role in it (norms, buffers, learned scores, a formula's own) as its layer says.
 Init by_weight(const RowEntry& p, const ModelConfig& model, Init of_weight) {
@@ -79,17 +83,47 @@ const std::vector<Initialisation>& initialisations() {
       {"fan_in", "normal with deviation 1/√(inputs), so that outputs have the size of inputs; embeddings 1, biases 0 (LeCun et al. 1998)",
        [](const RowEntry& p, const ModelConfig& model) {
          const bool map = p.is_matrix();
-         return by_weight(p, model,
-                          map ? Init::normal(1 / std::sqrt(static_cast<double>(p.shape[p.shape.size() - 2]))) : usual_start(p, model));
+         return by_weight(p, model, map ? Init::normal(1 / std::sqrt(static_cast<double>(inputs_of(p)))) : usual_start(p, model));
+       }},
+      {"nanochat",
+       "uniform with deviation 1/√(inputs), of up and gate 0.4/√(inputs); what sub-layers write starts at zero; embeddings normal with deviation "
+       "0.8, the head 0.001; biases 0 (github.com/karpathy/nanochat)",
+       [](const RowEntry& p, const ModelConfig& model) {
+         if (p.role == Role::head || !p.is_matrix()) return by_weight(p, model, Init::normal(p.role == Role::head ? 0.001 : 0.8));
+         const double deviation = (p.role == Role::up || p.role == Role::gate ? 0.4 : 1) / std::sqrt(static_cast<double>(inputs_of(p)));
+         return by_weight(p, model, writes_to_stream(p) ? Init::constant(0) : Init::uniform(std::sqrt(3.0) * deviation));
+       }},
+      {"mup",
+       "as torch at the hidden width F₀ = base_d_ff, and so scaled that the output moves alike at every F (Yang et al. 2021, arXiv:2203.03466): "
+       "of the map back from F hidden units, torch's bound 1/√F becomes √F₀/F and the learning rate is multiplied by F₀/F, decay with it",
+       [](const RowEntry& p, const ModelConfig& model) {
+         Init start = usual_start(p, model);
+         start.scale *= std::sqrt(mup_factor(p, model));
+         return start;
        }},
   };
   return all;
 }
 
+// The output is a sum over F units. A step of Adam moves each weight by the rate in the direction that all units agree on, so the sum
+// moves by F times the rate; at the start it adds up to √F times the deviation. Both have to fall with 1/F: the rate by F₀/F, and
+// torch's bound, which falls with 1/√F, by √(F₀/F) more. What enters the hidden layer has D inputs at every F, and stays as it is.
+double mup_factor(const ParameterSpec& parameter, const ModelConfig& model) {
+  const FfnSize* size = size_of(model.ffn);
+  if (model.init != "mup" || !size || parameter.role != Role::down || !parameter.is_matrix()) return 1;
+  const auto width = size->hidden_width(model.d_model);
+  return inputs_of(parameter) == width ? static_cast<double>(model.base_d_ff.value_or(width)) / static_cast<double>(width) : 1;
+}
+
 void initialise(const ModelConfig& model, const RowLayout& layout, std::uint64_t seed, float* row) {
   for (const auto& rule : initialisations()) {
-    if (rule.name == model.init)
-      layout.initialise(seed, row, [&](const RowEntry& p) { return p.as_asked ? p.init : rule.start(p, model); });
+    if (rule.name != model.init) continue;
+    layout.initialise(seed, row, [&](const RowEntry& p) {
+      if (p.as_asked || p.role == Role::buffer) return p.init;
+      Init start = rule.start(p, model);
+      start.scale *= model.init_scale->value(role_name(p.role), 1.0);
+      return start;
+    });
   }
 }
 

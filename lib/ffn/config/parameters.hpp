@@ -44,6 +44,9 @@ struct Initialisation {
 };
 const std::vector<Initialisation>& initialisations();
 
+/// Under init mup the factor base_d_ff/F on the learning rate of the matrices that map F hidden units back; 1 for all else.
+double mup_factor(const ParameterSpec& parameter, const ModelConfig& model);
+
 /// Draws a run's parameters as its config says.
 void initialise(const ModelConfig& model, const RowLayout& layout, std::uint64_t seed, float* row);
 

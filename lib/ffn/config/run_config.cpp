@@ -37,10 +37,10 @@ bool is_reserved(const std::string& name) {
 }
 
 // The first fault of a role → factor; "" if there is none.
-std::string lr_scale_problem(const Json& lr_scale, const ModelConfig& model) {
+std::string role_factors_problem(const Json& factors, const ModelConfig& model) {
   std::vector<std::string> known;
   for (const Role role : model.roles()) known.push_back(role_name(role));
-  for (const auto& [role, factor] : lr_scale.items()) {
+  for (const auto& [role, factor] : factors.items()) {
     if (std::find(known.begin(), known.end(), role) == known.end())
       return "the model has no parameters of the role " + shortened(role) + did_you_mean(role, known) + "; its roles: " + join(known);
     if (!factor.is_number() || !(factor.get<double>() >= 0)) return role + ": expected a factor of at least 0, got " + shortened(factor);
@@ -74,10 +74,18 @@ void RunConfig::describe(FieldVisitor& v) {
   v.require(is_path_safe(name), "name",
             shortened(name) + " is not a directory name; use up to 128 letters, digits and -_.+=, not starting with a dot or dash");
   v.require(!is_reserved(name), "name", shortened(name) + " is reserved: ffn-train uses it for its own files");
+  const std::vector<const char*> roles_come_from{"model.ffn.kind", "model.ffn.parameters", "model.attention", "model.norm.kind"};
   const std::string of_rates =
-      std::visit([&](const auto& optimizer) { return lr_scale_problem(*optimizer.lr_scale, model); }, train.optimizer);
-  v.require(of_rates.empty(), "train.optimizer.lr_scale", of_rates,
-            {"model.ffn.kind", "model.ffn.parameters", "model.attention", "model.norm.kind"});
+      std::visit([&](const auto& optimizer) { return role_factors_problem(*optimizer.lr_scale, model); }, train.optimizer);
+  v.require(of_rates.empty(), "train.optimizer.lr_scale", of_rates, roles_come_from);
+  const std::string of_starts = model.init_scale->contains("norm") ? "norms start at 1, whatever init_scale; remove norm"
+                                                                   : role_factors_problem(*model.init_scale, model);
+  v.require(of_starts.empty(), "model.init_scale", of_starts, roles_come_from);
+  const bool fits_mup = !std::holds_alternative<SgdConfig>(train.optimizer) && !std::holds_alternative<MuonConfig>(train.optimizer);
+  v.require(
+      model.init != "mup" || fits_mup, "model.init",
+      "mup says how the rates of adamw, adam and lion change with the width, not of this optimizer; choose one of them, or another init",
+      {"train.optimizer.kind"});
   const std::string untied = model.tie ? why_not_tied(task) : "";
   v.require(untied.empty(), "model.tie",
             "the head can be the embedding only where the task's classes are its tokens, as of text; of this task " + untied +
@@ -184,7 +192,7 @@ std::string cohort_key(const RunConfig& config) {
   for (const char* key : {"name", "label", "seed", "keep"}) json.erase(key);
   json.erase("log");
   json["model"]["ffn"].erase("dropout");
-  json["train"]["optimizer"].erase("lr");
+  for (const char* rate : {"lr", "adam_lr"}) json["train"]["optimizer"].erase(rate);
   json["train"]["optimizer"].erase("weight_decay");
   return dump_json(json);
 }

@@ -98,6 +98,40 @@ void LionConfig::describe(FieldVisitor& v) {
   describe_decay(v, decay);
 }
 
+void MuonConfig::describe(FieldVisitor& v) {
+  v.real({"lr", "learning rate of the matrices"}, lr, above(0.0));
+  v.real({"momentum", "decay μ of the gradient's running mean"}, momentum, between(0.0, 0.9999999));
+  v.flag({"nesterov", "Nesterov momentum"}, nesterov);
+  v.choice({"scaling", "factor on the step of a matrix with r outputs and c inputs"}, scaling,
+           {{"shape", "√max(1, r/c), Jordan's"},
+            {"rms", "0.2·√max(r, c), which gives the elements AdamW's size, so that AdamW's rates fit (Liu et al. 2025, arXiv:2502.16982)"},
+            {"spectral", "√(r/c) (Bernstein 2025, https://jeremybernste.in/writing/deriving-muon)"}});
+  v.real({"adam_lr", "learning rate of all other parameters"}, adam_lr, above(0.0));
+  v.real({"beta1", "of AdamW: decay of the gradient's running mean"}, beta1, between(0.0, 0.9999999));
+  v.real({"beta2", "of AdamW: decay of the squared gradient's running mean"}, beta2, between(0.0, 0.9999999));
+  v.real({"epsilon", "of AdamW: added to the square root of the second moment"}, epsilon, at_least(1e-30));
+  describe_lr_scale(v, lr_scale);
+  v.real({"weight_decay", "each step multiplies decaying parameters by 1 - weight_decay · their learning rate"}, weight_decay,
+         at_least(0.0));
+  describe_decay(v, decay);
+}
+
+double MuonConfig::step_scale(std::int64_t d_in, std::int64_t d_out) const {
+  const auto rows = static_cast<double>(d_out), columns = static_cast<double>(d_in);  // in torch.nn.Linear's layout
+  if (scaling == "rms") return 0.2 * std::sqrt(std::max(rows, columns));
+  return std::sqrt(scaling == "shape" ? std::max(1.0, rows / columns) : rows / columns);
+}
+
+AdamWConfig MuonConfig::adamw() const {
+  AdamWConfig out;
+  out.lr = adam_lr;
+  out.beta1 = beta1;
+  out.beta2 = beta2;
+  out.epsilon = epsilon;
+  out.weight_decay = weight_decay;
+  return out;
+}
+
 void ConstantSchedule::describe(FieldVisitor& v) { describe_warmup(v, warmup_steps); }
 
 void CosineSchedule::describe(FieldVisitor& v) {

@@ -72,6 +72,7 @@ Json identity_json(const RunConfig& config, const std::string& text) {
   if (!same.model.parallel) json["model"].erase("parallel");                                         // likewise
   if (!same.model.tie) json["model"].erase("tie");                                                   // likewise
   if (same.model.init == "torch") json["model"].erase("init");                                       // likewise
+  if (same.model.init_scale->empty()) json["model"].erase("init_scale");                             // likewise
   if (same.train.loss == "auto") json["train"].erase("loss");                                        // likewise
   if (json["train"]["optimizer"]["lr_scale"].empty()) json["train"]["optimizer"].erase("lr_scale");  // likewise
   if (const auto* task = std::get_if<FunctionConfig>(&config.task)) {

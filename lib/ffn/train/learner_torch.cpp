@@ -51,7 +51,7 @@ TorchLearner::TorchLearner(const std::vector<RunConfig>& runs, const Task& task,
       options_(completed(options, runs.size())),
       network_(options_.stack_width, runs[0].model, shape_),
       row_(*network_, torch::TensorOptions().dtype(options_.dtype).device(options_.device)),
-      optimizer_(row_.layout(), row_.values(), optimizer_configs(runs)),
+      optimizer_(row_.layout(), row_.values(), optimizer_configs(runs), update_rule(runs[0])),
       context_(context_of(runs, options_.stack_width, options_)),
       validation_count_(0),
       stream_(options_.device) {

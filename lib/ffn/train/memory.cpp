@@ -21,6 +21,7 @@ constexpr double kFloat = 4, kToken = 8;
 double state_rows(const SgdConfig&) { return 1; }
 double state_rows(const LionConfig&) { return 1; }
 double state_rows(const AdamFields&) { return 2; }
+double state_rows(const MuonConfig&) { return 2; }
 
 // Hidden units that one token passes in one block.
 double hidden_units(const ModelConfig& model) {

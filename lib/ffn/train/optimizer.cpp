@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 namespace ffn {
 
@@ -66,9 +67,20 @@ BothSteps<LionStep> steps_of(const LionConfig& c, const Moment& now) {
   return both;
 }
 
+BothSteps<MuonStep> steps_of(const MuonConfig& c, const Moment& now) {
+  const auto adam = steps_of(c.adamw(), now);
+  const double rate = c.lr * now.rate_factor;
+  const MuonStep s{&c, adam.plain, rate, 1, static_cast<float>(now.grad_scale)};
+  BothSteps<MuonStep> both{s, s};
+  both.decaying.adam = adam.decaying;
+  both.decaying.keep = static_cast<float>(1 - rate * c.weight_decay);
+  return both;
+}
+
 std::vector<const char*> state_names(const AdamFields&) { return {"mean", "square"}; }
 std::vector<const char*> state_names(const SgdConfig&) { return {"velocity"}; }
 std::vector<const char*> state_names(const LionConfig&) { return {"mean"}; }
+std::vector<const char*> state_names(const MuonConfig&) { return {"mean", "square"}; }  // the matrices' squares stay 0
 
 }  // namespace
 
@@ -90,7 +102,14 @@ void RowOptimizer::step(std::int64_t r, std::int64_t step_count, double rate_fac
         rate = group.update.rate;
         steps = steps_of(config, {step_count, rate_factor * rate, grad_scale});
       }
-      take(group.update.decays ? steps.decaying : steps.plain, r, first, last - first, gradient + first, parameters + first);
+      const auto& step = group.update.decays ? steps.decaying : steps.plain;
+      if constexpr (std::is_same_v<std::decay_t<decltype(config)>, MuonConfig>) {
+        if (group.update.as_matrices) {
+          take_matrices(step, r, group, begin, end, gradient, parameters);
+          continue;
+        }
+      }
+      take(step, r, first, last - first, gradient + first, parameters + first);
     }
   };
   std::visit(update, configs_[static_cast<std::size_t>(r)]);
@@ -110,6 +129,23 @@ void RowOptimizer::take(const SgdStep& step, std::int64_t r, std::int64_t offset
 void RowOptimizer::take(const LionStep& step, std::int64_t r, std::int64_t offset, std::int64_t count, const float* gradient,
                         float* parameters) {
   lion_step(static_cast<std::size_t>(count), step, gradient, parameters, state_[0].second.row(r) + offset);
+}
+
+void RowOptimizer::take(const MuonStep& step, std::int64_t r, std::int64_t offset, std::int64_t count, const float* gradient,
+                        float* parameters) {
+  take(step.adam, r, offset, count, gradient, parameters);
+}
+
+void RowOptimizer::take_matrices(const MuonStep& step, std::int64_t r, const ParameterGroup& group, std::int64_t begin, std::int64_t end,
+                                 const float* gradient, float* parameters) {
+  float* mean = state_[0].second.row(r);
+  for (const auto& parameter : group.parameters) {
+    const auto [count, rows, columns] = matrices_of(parameter);
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::int64_t at = parameter.offset + i * rows * columns;
+      if (at >= begin && at < end) muon_step(rows, columns, step, gradient + at, parameters + at, mean + at);
+    }
+  }
 }
 
 double RowOptimizer::learning_rate(std::int64_t r) const {

@@ -4,6 +4,7 @@
 #include "ffn/base/parameters.hpp"
 #include "ffn/config/train_config.hpp"
 #include "ffn/kernels/optimizer.hpp"
+#include "ffn/train/muon.hpp"
 #include "ffn/train/parameter_groups.hpp"
 #include "ffn/train/rows.hpp"
 
@@ -20,8 +21,7 @@ class RowOptimizer {
   void step(std::int64_t r, std::int64_t step_count, double rate_factor, double grad_scale, const float* gradient, float* parameters) {
     this->step(r, step_count, rate_factor, grad_scale, gradient, parameters, 0, width_);
   }
-  /// The same of the parameters begin … end - 1 alone: pieces may be taken side by side. An optimizer of matrices would take those that
-  /// begin there, whole.
+  /// The same of the parameters begin … end - 1 alone: pieces may be taken side by side. Muon takes the matrices that begin there, whole.
   void step(std::int64_t r, std::int64_t step_count, double rate_factor, double grad_scale, const float* gradient, float* parameters,
             std::int64_t begin, std::int64_t end);
   double learning_rate(std::int64_t r) const;
@@ -35,6 +35,10 @@ class RowOptimizer {
   void take(const AdamStep& step, std::int64_t r, std::int64_t offset, std::int64_t count, const float* gradient, float* parameters);
   void take(const SgdStep& step, std::int64_t r, std::int64_t offset, std::int64_t count, const float* gradient, float* parameters);
   void take(const LionStep& step, std::int64_t r, std::int64_t offset, std::int64_t count, const float* gradient, float* parameters);
+  void take(const MuonStep& step, std::int64_t r, std::int64_t offset, std::int64_t count, const float* gradient, float* parameters);
+  // The matrices of a group that begin in begin … end - 1; gradient and parameters are rows.
+  void take_matrices(const MuonStep& step, std::int64_t r, const ParameterGroup& group, std::int64_t begin, std::int64_t end,
+                     const float* gradient, float* parameters);
 
   std::vector<OptimizerConfig> configs_;
   std::int64_t width_;

@@ -1,9 +1,11 @@
 #include "ffn/train/optimizer_torch.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "ffn/kernels/optimizer.hpp"
+#include "ffn/train/muon.hpp"
 
 namespace ffn {
 
@@ -15,6 +17,7 @@ namespace {
 enum AdamColumn { kStepSize, kRootScale, kKeep, kL2, kNumAdamColumns };
 enum SgdColumn { kRate, kDecay, kNumSgdColumns };
 enum LionColumn { kLionRate, kLionKeep, kNumLionColumns };
+enum MuonColumn { kMuonRate = kNumAdamColumns, kMuonKeep, kNumMuonColumns };  // AdamW's come first
 
 std::vector<double> adam_row(const AdamFields& c, double rate, std::int64_t t) {
   return {rate / bias_correction(c.beta1, t), 1 / std::sqrt(bias_correction(c.beta2, t)), 1, 0};
@@ -33,14 +36,21 @@ std::vector<double> row_of(const AdamConfig& c, std::int64_t t, double factor) {
 std::vector<double> row_of(const SgdConfig& c, std::int64_t, double factor) { return {c.lr * factor, c.weight_decay}; }
 
 std::vector<double> row_of(const LionConfig& c, std::int64_t, double factor) { return {c.lr * factor, 1 - c.lr * factor * c.weight_decay}; }
+std::vector<double> row_of(const MuonConfig& c, std::int64_t t, double factor) {
+  auto row = row_of(c.adamw(), t, factor);
+  row.insert(row.end(), {c.lr * factor, 1 - c.lr * factor * c.weight_decay});
+  return row;
+}
 
 std::int64_t columns_of(const AdamFields&) { return kNumAdamColumns; }
 std::int64_t columns_of(const SgdConfig&) { return kNumSgdColumns; }
 std::int64_t columns_of(const LionConfig&) { return kNumLionColumns; }
+std::int64_t columns_of(const MuonConfig&) { return kNumMuonColumns; }
 
 std::vector<std::string> state_of(const AdamFields&) { return {"mean", "square"}; }
 std::vector<std::string> state_of(const SgdConfig&) { return {"velocity"}; }
 std::vector<std::string> state_of(const LionConfig&) { return {"mean"}; }
+std::vector<std::string> state_of(const MuonConfig&) { return {"mean", "square"}; }
 
 // A number as the kernels have it: rounded to float32 there, exact in float64.
 double rounded(double x, const Tensor& like) { return like.scalar_type() == torch::kFloat32 ? static_cast<float>(x) : x; }
@@ -50,6 +60,7 @@ struct TensorUpdate {
   const Tensor moving;  ///< (R, 1) or (R, P) bool
   const Tensor &decays, &rate_of_parameter;
   const std::vector<std::pair<std::string, Tensor>>& state;
+  const std::vector<RowEntry>& matrices;
   std::int64_t num_columns;
 
   // (R, 1), or (R, P) where parameters have different rates.
@@ -64,18 +75,22 @@ struct TensorUpdate {
   void move(const Tensor& to, const Tensor& value) const { to.copy_(torch::where(moving, value, to)); }
 
   // No operation multiplies and adds at once: whether that is rounded once or twice would depend on an element's place.
-  void operator()(const AdamFields& c) const {
+  std::array<Tensor, 3> after_adam(const AdamFields& c) const {
     const Tensor &mean = state[0].second, &square = state[1].second;
     const auto number = [&](double x) { return rounded(x, parameters); };
     const Tensor kept = parameters * where_decaying(kKeep, 1);
     const Tensor g = gradients * scale + where_decaying(kL2, 0) * parameters;
     const Tensor m = mean * number(c.beta1) + g * number(1 - c.beta1);
     const Tensor v = square * number(c.beta2) + (g * g) * number(1 - c.beta2);
-    const Tensor moved = kept - column(kStepSize) * m / (v.sqrt() * column(kRootScale) + number(c.epsilon));
-    move(mean, m);
-    move(square, v);
-    move(parameters, moved);
+    return {kept - column(kStepSize) * m / (v.sqrt() * column(kRootScale) + number(c.epsilon)), m, v};
   }
+  void move_all(const std::array<Tensor, 3>& to) const {
+    move(state[0].second, to[1]);
+    move(state[1].second, to[2]);
+    move(parameters, to[0]);
+  }
+
+  void operator()(const AdamFields& c) const { move_all(after_adam(c)); }
 
   void operator()(const SgdConfig& c) const {
     const Tensor& velocity = state[0].second;
@@ -97,9 +112,39 @@ struct TensorUpdate {
     move(mean, m);
     move(parameters, moved);
   }
+
+  void operator()(const MuonConfig& c) const {
+    const auto next = after_adam(c.adamw());
+    const double momentum = rounded(c.momentum, parameters), rest = rounded(1 - c.momentum, parameters);
+    const Tensor keep = where_decaying(kMuonKeep, 1), rate = column(kMuonRate).expand_as(parameters);
+    for (const auto& parameter : matrices) {
+      const auto of = [&](const Tensor& rows) { return rows.narrow(1, parameter.offset, parameter.count); };
+      const auto [count, d_in, d_out] = matrices_of(parameter);
+      const Tensor g = of(gradients) * scale * rest, m = of(state[0].second) * momentum + g;
+      const Tensor u = c.nesterov ? g + m * momentum : m;
+      const Tensor o = orthogonalised(u.view({-1, d_in, d_out})).view_as(u);
+      of(next[0]).copy_(of(parameters) * of(keep) - of(rate) * c.step_scale(d_in, d_out) * o);
+      of(next[1]).copy_(m);
+      of(next[2]).zero_();
+    }
+    move_all(next);
+  }
 };
 
 }  // namespace
+
+Tensor orthogonalised(const Tensor& x) {
+  const auto [a, b, c] = kNewtonSchulz;
+  Tensor now = x / (x.square().sum({1, 2}, /*keepdim=*/true).sqrt() + kNewtonSchulzEpsilon);
+  const bool tall = x.size(1) > x.size(2);
+  const Tensor identity = torch::eye(std::min(x.size(1), x.size(2)), x.options());
+  for (int step = 0; step < kNewtonSchulzSteps; ++step) {
+    const Tensor square = tall ? torch::bmm(now.transpose(1, 2), now) : torch::bmm(now, now.transpose(1, 2));
+    const Tensor factor = torch::bmm(square * c + identity * b, square) + identity * a;
+    now = tall ? torch::bmm(now, factor) : torch::bmm(factor, now);
+  }
+  return now;
+}
 
 TensorOptimizer::TensorOptimizer(const RowLayout& layout, const Tensor& rows, std::vector<OptimizerConfig> configs, const UpdateRule& rule)
     : configs_(std::move(configs)), num_rows_(rows.size(0)) {
@@ -110,6 +155,7 @@ TensorOptimizer::TensorOptimizer(const RowLayout& layout, const Tensor& rows, st
     moves.narrow(0, group.offset, group.count).fill_(group.update.rate != 0);
     const auto found = std::find(rates_.begin(), rates_.end(), group.update.rate);
     rate_of.narrow(0, group.offset, group.count).fill_(found - rates_.begin());
+    if (group.update.as_matrices) matrices_.insert(matrices_.end(), group.parameters.begin(), group.parameters.end());
     if (found == rates_.end()) rates_.push_back(group.update.rate);
   }
   decays_ = decays.to(rows.device());
@@ -139,7 +185,7 @@ void TensorOptimizer::step(const Tensor& parameters, const Tensor& gradients, co
                            const Tensor& alive) {
   const auto num_columns = num_coefficients() / static_cast<std::int64_t>(rates_.size());
   const TensorUpdate update{parameters, gradients,          scale,  coefficients, moves_.defined() ? alive.logical_and(moves_) : alive,
-                            decays_,    rate_of_parameter_, state_, num_columns};
+                            decays_,    rate_of_parameter_, state_, matrices_,    num_columns};
   std::visit(update, configs_[0]);
 }
 

@@ -1,5 +1,5 @@
 // Optimizers as tensor operations on all runs' rows at once: any device, any precision. In float32 on the CPU they give the
-// bits of train/optimizer.hpp's, which tests compare.
+// bits of train/optimizer.hpp's, which tests compare; Muon's products are LibTorch's, and differ by roundings.
 #pragma once
 
 #include "ffn/config/train_config.hpp"
@@ -7,6 +7,9 @@
 #include "ffn/train/parameter_groups.hpp"
 
 namespace ffn {
+
+/// Matrices (N, rows, columns), each with its singular values brought near 1: see train/muon.hpp.
+torch::Tensor orthogonalised(const torch::Tensor& x);
 
 class TensorOptimizer {
  public:
@@ -25,7 +28,7 @@ class TensorOptimizer {
   void step(const torch::Tensor& parameters, const torch::Tensor& gradients, const torch::Tensor& scale, const torch::Tensor& coefficients,
             const torch::Tensor& alive);
 
-  /// State rows (R, P), by name: "mean" and "square", or "velocity".
+  /// State rows (R, P), by name: such as "mean" and "square".
   const std::vector<std::pair<std::string, torch::Tensor>>& state() const { return state_; }
 
  private:
@@ -35,6 +38,7 @@ class TensorOptimizer {
   torch::Tensor moves_;              ///< (P) bool, at a rate above 0; undefined where all are
   std::vector<double> rates_;        ///< those that occur among the parameters
   torch::Tensor rate_of_parameter_;  ///< (P) int64, which of them; undefined where there is one
+  std::vector<RowEntry> matrices_;   ///< that Muon moves
   std::vector<std::pair<std::string, torch::Tensor>> state_;
 };
 

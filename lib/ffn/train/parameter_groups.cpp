@@ -1,16 +1,53 @@
 #include "ffn/train/parameter_groups.hpp"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <type_traits>
+
+#include "ffn/base/suggest.hpp"
+#include "ffn/config/parameters.hpp"
 
 namespace ffn {
+
+namespace {
+
+// Maps from hidden vectors to hidden vectors. A formula's own are, too.
+bool is_hidden(Role role) {
+  constexpr Role kHidden[] = {Role::query, Role::key, Role::value, Role::attention_output, Role::up, Role::gate, Role::down, Role::other};
+  return std::find(std::begin(kHidden), std::end(kHidden), role) != std::end(kHidden);
+}
+
+// One row or column has one singular value: its step would be of one length whatever the gradient.
+bool is_moved_by_muon(const ParameterSpec& parameter) {
+  const auto [count, rows, columns] = matrices_of(parameter);
+  return is_hidden(parameter.role) && std::min(rows, columns) > 1;
+}
+
+}  // namespace
 
 UpdateRule update_rule(const OptimizerConfig& config) {
   const auto rule = [](const auto& c) -> UpdateRule {
     return [all = c.decay == "all", scale = c.lr_scale](const RowEntry& entry) {
-      return Update{all || entry.decays, scale->value(role_name(entry.role), 1.0)};
+      const bool by_muon = std::is_same_v<std::decay_t<decltype(c)>, MuonConfig> && is_moved_by_muon(entry);
+      return Update{all || entry.decays, scale->value(role_name(entry.role), 1.0), by_muon};
     };
   };
   return std::visit(rule, config);
+}
+
+UpdateRule update_rule(const RunConfig& run) {
+  return [of_optimizer = update_rule(run.train.optimizer), model = run.model](const RowEntry& entry) {
+    Update update = of_optimizer(entry);
+    update.rate *= mup_factor(entry, model);
+    return update;
+  };
+}
+
+std::string division_text(const OptimizerConfig& config, const ModelConfig& model) {
+  if (!std::holds_alternative<MuonConfig>(config)) return "";
+  std::vector<std::string> hidden, others;
+  for (const Role role : model.roles()) (is_hidden(role) ? hidden : others).push_back(role_name(role));
+  return "muon: matrices of " + join(hidden) + "; adamw: " + join(others) + ", vectors, matrices of one row or column";
 }
 
 Matrices matrices_of(const ParameterSpec& parameter) {

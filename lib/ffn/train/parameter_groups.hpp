@@ -4,21 +4,29 @@
 #include <functional>
 
 #include "ffn/base/parameters.hpp"
-#include "ffn/config/train_config.hpp"
+#include "ffn/config/run_config.hpp"
 
 namespace ffn {
 
 /// How one parameter is updated.
 struct Update {
   bool decays;
-  double rate = 1;  ///< times the run's learning rate; 0: the parameter and its state stay as they are
+  double rate = 1;           ///< times the run's learning rate; 0: the parameter and its state stay as they are
+  bool as_matrices = false;  ///< each matrix as a whole: by Muon
 };
-inline bool operator==(const Update& a, const Update& b) { return a.decays == b.decays && a.rate == b.rate; }
+inline bool operator==(const Update& a, const Update& b) {
+  return a.decays == b.decays && a.rate == b.rate && a.as_matrices == b.as_matrices;
+}
 
 /// By name, role and shape.
 using UpdateRule = std::function<Update(const RowEntry&)>;
-/// OptimizerConfig's `decay` and `lr_scale`.
+/// OptimizerConfig's `decay` and `lr_scale`, and what Muon moves.
 UpdateRule update_rule(const OptimizerConfig& config);
+/// The same, and what `model.init` says of rates.
+UpdateRule update_rule(const RunConfig& run);
+
+/// "muon: matrices of up, down; adamw: …" of a model's parameters; empty for optimizers that move all parameters alike.
+std::string division_text(const OptimizerConfig& config, const ModelConfig& model);
 
 /// The matrices (rows, columns) = (D_in, D_out) of a parameter, one after the other: of a mixture one per expert; none (count 0) where it
 /// is no linear map, as embeddings, biases and norms.
@@ -31,7 +39,7 @@ Matrices matrices_of(const ParameterSpec& parameter);
 struct ParameterGroup {
   std::int64_t offset, count;
   Update update;
-  std::vector<RowEntry> parameters;  ///< for an optimizer of matrices
+  std::vector<RowEntry> parameters;
 };
 
 /// All parameters of a row in their order. Buffers never decay.

@@ -13,6 +13,7 @@
 #include "ffn/compare/compare.hpp"
 #include "ffn/config/accounting.hpp"
 #include "ffn/config/named_tasks.hpp"
+#include "ffn/config/younger_keys.hpp"
 #include "ffn/data/task.hpp"
 #include "ffn/store/json_text.hpp"
 #include "ffn/store/run_directory.hpp"
@@ -43,6 +44,15 @@ Json as_it_was_written(Json config) {
   return config;
 }
 
+void put_in_younger_keys(std::map<std::string, std::string>& keys) {
+  for (const auto& younger : younger_keys()) {
+    const auto inside = keys.lower_bound(younger.section + ".");
+    const bool is_there = inside != keys.end() && inside->first.rfind(younger.section + ".", 0) == 0;
+    if (!is_there || !(younger.of_kind.empty() || keys[younger.section + ".kind"] == younger.of_kind)) continue;
+    keys.emplace(younger.path(), flat_keys({{"value", *younger.value}}).at("value"));
+  }
+}
+
 // What a config says, into a run.
 void take_config(const Json& found, const fs::path& path, FoundRun& run) {
   const Json config = as_it_was_written(found);
@@ -67,20 +77,13 @@ void take_config(const Json& found, const fs::path& path, FoundRun& run) {
       }
     }
   }
-  run.keys.emplace("model.init", "torch");
+  put_in_younger_keys(run.keys);
   run.keys.emplace("model.init_from", "");
   run.keys.erase("model.init_hash");
-  run.keys.emplace("model.residual_dropout", "0");
-  run.keys.emplace("model.tie", "false");
-  run.keys.emplace("model.parallel", "false");
-  run.keys.emplace("model.share_ffn", "false");
   if (run.keys.count("model.attention.heads") > 0) {
-    run.keys.emplace("model.attention.qk_norm", "false");
     run.keys.emplace("model.attention.rotary_base", "10000");
     run.keys.emplace("model.attention.rotary_layout", "halves");
   }
-  run.keys.emplace("train.loss", "auto");
-  run.keys.emplace("train.label_smoothing", "0");
   if (run.keys.count("train.target.metric") > 0) {
     run.keys.emplace("train.target.stop", "false");
     run.keys.emplace("train.target.patience", "0");

@@ -5,6 +5,7 @@
 
 #include "ffn/base/hash.hpp"
 #include "ffn/config/json_writer.hpp"
+#include "ffn/config/younger_keys.hpp"
 #include "ffn/data/corpus.hpp"
 
 namespace ffn {
@@ -63,25 +64,18 @@ Json identity_json(const RunConfig& config, const std::string& text) {
     json["model"]["ffn"].erase("expert");  // as before there were any
   json["model"].erase("init_from");        // its hash stands for it
   if (same.model.init_hash.empty()) json["model"].erase("init_hash");
-  if (same.model.residual_dropout == 0) json["model"].erase("residual_dropout");                            // as before there was any
-  if (same.model.attention && !same.model.attention->qk_norm) json["model"]["attention"].erase("qk_norm");  // likewise
-  if (same.model.attention && same.model.positions != "rotary") {                                           // likewise
+  if (same.model.attention && same.model.positions != "rotary") {  // as before there were any
     for (const char* key : {"rotary_base", "rotary_layout"}) json["model"]["attention"].erase(key);
   }
-  if (!same.model.share_ffn) json["model"].erase("share_ffn");                                       // likewise
-  if (!same.model.parallel) json["model"].erase("parallel");                                         // likewise
-  if (!same.model.tie) json["model"].erase("tie");                                                   // likewise
-  if (same.model.init == "torch") json["model"].erase("init");                                       // likewise
   if (same.model.init_scale->empty()) json["model"].erase("init_scale");                             // likewise
-  if (same.train.loss == "auto") json["train"].erase("loss");                                        // likewise
   if (json["train"]["optimizer"]["lr_scale"].empty()) json["train"]["optimizer"].erase("lr_scale");  // likewise
+  erase_younger_keys(json);
   if (const auto* task = std::get_if<FunctionConfig>(&config.task)) {
     json["task"].erase("name");                                  // what it stands for is there
     if (task->features.empty()) json["task"].erase("features");  // as before there were any
   }
   if (std::holds_alternative<SequenceConfig>(config.task)) json["task"].erase("name");  // likewise
-  if (same.train.label_smoothing == 0) json["train"].erase("label_smoothing");
-  if (same.train.target && !same.train.target->stop) {  // likewise
+  if (same.train.target && !same.train.target->stop) {                                  // likewise
     json["train"]["target"].erase("stop");
     json["train"]["target"].erase("patience");
   }

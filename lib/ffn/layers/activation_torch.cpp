@@ -246,7 +246,8 @@ Tensor dropout_mask_on_host(const ForwardContext& context, std::uint32_t site, s
 Tensor unit_draws(const ForwardContext& context, std::uint32_t site, torch::IntArrayRef shape, std::int64_t per_element) {
   std::int64_t words = per_element;
   for (const auto size : shape.slice(1)) words *= size;
-  const Tensor bits = philox_words(context.seeds, (words + 3) / 4, site + context.site_shift, context.step_number).flatten(1).narrow(1, 0, words);
+  const Tensor bits =
+      philox_words(context.seeds, (words + 3) / 4, site + context.site_shift, context.step_number).flatten(1).narrow(1, 0, words);
   return bits.to(torch::kFloat64).add(0.5).mul(0x1p-32).view({shape[0], -1, per_element});
 }
 

@@ -72,7 +72,7 @@ Tensor probability_in_top_k(const Tensor& clean, const Tensor& noisy, const Tens
 namespace {
 
 // What a router chose by.
-struct Chosen {
+struct ChosenBy {
   const Tensor &logits, &probability;  ///< (R, N, E); probabilities add up to 1
   Tensor likely_load = {};             ///< (R, E) of noisy_top_k
   Tensor dropped = {};                 ///< (R), share of the assignments
@@ -87,7 +87,7 @@ Tensor sequence_balance_loss(const Routing& routing, const Tensor& probability, 
   return static_cast<double>(experts) * (load * probability.view({runs, -1, length, experts}).mean(2)).sum(-1).mean(-1);
 }
 
-void add_losses(const MoeConfig& config, const Chosen& by, const ForwardContext& context, Routing& routing) {
+void add_losses(const MoeConfig& config, const ChosenBy& by, const ForwardContext& context, Routing& routing) {
   const auto value = [&](Auxiliary kind) -> Tensor {
     switch (kind) {
       case Auxiliary::balance:
@@ -123,7 +123,7 @@ Tensor kept_weights(const TopK& top, const Tensor& score, bool normalized) {
 }
 
 // The losses, then what does not fit loses its weight.
-void finish(const MoeConfig& config, Chosen by, const TopK& top, const ForwardContext& context, Routing& routing) {
+void finish(const MoeConfig& config, ChosenBy by, const TopK& top, const ForwardContext& context, Routing& routing) {
   if (!config.capacity_factor) return add_losses(config, by, context, routing);
   const Tensor fitting = fits(config, top, context, routing.weight);
   by.dropped = 1.0 - fitting.mean(-1);

@@ -12,6 +12,8 @@ namespace {
 constexpr std::int64_t kMostTokens = 4096;     // bounds time and memory
 constexpr std::int64_t kMostRankTokens = 256;  // the work grows with their cube
 
+double entropy_term(double p) { return p > 0 ? -p * std::log(p) : 0; }
+
 // What one hidden layer, or one expert's, computed: (rows, width).
 struct Part {
   std::int64_t width = 0;
@@ -25,6 +27,7 @@ class Watch final : public fused::Watcher {
   struct Block {
     std::vector<Part> parts;           ///< one; in a mixture one per expert
     std::vector<std::int64_t> routed;  ///< tokens of each expert, none without a mixture
+    double token_entropy = 0;
   };
   std::vector<Block> blocks;
 
@@ -44,6 +47,9 @@ class Watch final : public fused::Watcher {
   void see_routing(const fused::RoutedTokens& routed) override {
     at_->routed.assign(static_cast<std::size_t>(routed.num_experts), 0);
     for (std::int64_t i = 0; i < routed.num_tokens * routed.top_k; ++i) ++at_->routed[static_cast<std::size_t>(routed.expert[i])];
+    at_->token_entropy = 0;
+    for (std::int64_t i = 0; i < routed.num_tokens * routed.num_experts; ++i)
+      at_->token_entropy += entropy_term(static_cast<double>(routed.probability[i])) / static_cast<double>(routed.num_tokens);
   }
 
  private:
@@ -99,8 +105,8 @@ void measure_routing(const std::vector<std::int64_t>& tokens, LayerValues& out) 
   }
   if (all == 0) return;
   for (const auto count : tokens) {
-    const double share = static_cast<double>(count) / all;
-    if (share > 0) out.load_entropy -= share * std::log(share);
+    out.load_entropy += entropy_term(static_cast<double>(count) / all);
+    out.dead_experts += (count == 0) / static_cast<double>(tokens.size());
   }
   out.max_violation = busiest * static_cast<double>(tokens.size()) / all - 1;
 }
@@ -127,7 +133,8 @@ LayerMeter::LayerMeter(const ModelConfig& model, const TaskShape& shape, const E
 
 LayerValues mean_of(const std::vector<LayerValues>& blocks) {
   constexpr double LayerValues::*kMembers[] = {&LayerValues::zero_fraction,  &LayerValues::near_zero_fraction, &LayerValues::dead_units,
-                                               &LayerValues::effective_rank, &LayerValues::max_violation,      &LayerValues::load_entropy};
+                                               &LayerValues::effective_rank, &LayerValues::max_violation,      &LayerValues::load_entropy,
+                                               &LayerValues::token_entropy,  &LayerValues::dead_experts};
   LayerValues mean;
   for (const auto& block : blocks) {
     for (const auto member : kMembers) mean.*member += block.*member / static_cast<double>(blocks.size());
@@ -146,6 +153,7 @@ std::vector<LayerValues> LayerMeter::measure(std::size_t run, const float* param
   for (std::size_t b = 0; b < out.size(); ++b) {
     measure_hidden(watch.blocks[b].parts, out[b]);
     measure_routing(watch.blocks[b].routed, out[b]);
+    out[b].token_entropy = watch.blocks[b].token_entropy;
   }
   return out;
 }

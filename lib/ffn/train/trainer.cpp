@@ -188,7 +188,8 @@ void Trainer::add_layers(std::size_t run, std::vector<std::pair<std::string, dou
     const std::pair<const MetricRow&, double> measured[] = {
         {metric::kFfnZeroFraction, values.zero_fraction}, {metric::kFfnNearZeroFraction, values.near_zero_fraction},
         {metric::kFfnDeadUnits, values.dead_units},       {metric::kFfnEffectiveRank, values.effective_rank},
-        {metric::kMoeMaxViolation, values.max_violation}, {metric::kMoeLoadEntropy, values.load_entropy}};
+        {metric::kMoeMaxViolation, values.max_violation}, {metric::kMoeLoadEntropy, values.load_entropy},
+        {metric::kMoeTokenEntropy, values.token_entropy}, {metric::kMoeDeadExperts, values.dead_experts}};
     for (const auto& [row, value] : measured) {
       if (is_logged(row, runs_[0])) metrics.emplace_back(row.name + behind, value);
     }

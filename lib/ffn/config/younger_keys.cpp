@@ -1,0 +1,42 @@
+#include "ffn/config/younger_keys.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace ffn {
+
+const std::vector<YoungerKey>& younger_keys() {
+  static const std::vector<YoungerKey> keys{
+      {"model", "init", Json("torch")},
+      {"model", "residual_dropout", Json(0.0)},
+      {"model", "tie", Json(false)},
+      {"model", "parallel", Json(false)},
+      {"model", "share_ffn", Json(false)},
+      {"model.attention", "qk_norm", Json(false)},
+      {"model.ffn", "z_loss_weight", Json(0.0), "moe"},
+      {"model.ffn", "importance_weight", Json(0.0), "moe"},
+      {"model.ffn", "sequence_balance_weight", Json(0.0), "moe"},
+      {"model.ffn", "shared_experts", Json(0), "moe"},
+      {"model.ffn.router", "weights", Json("normalized"), "softmax_top_k"},
+      {"model.ffn.router", "scale", Json(1.0), "softmax_top_k"},
+      {"model.ffn.router", "bias_step", Json(0.0), "softmax_top_k"},
+      {"model.ffn.router", "center_bias", Json(false), "softmax_top_k"},
+      {"model.ffn.router", "jitter", Json(0.0), "softmax_top_k"},
+      {"train", "loss", Json("auto")},
+      {"train", "label_smoothing", Json(0.0)},
+  };
+  return keys;
+}
+
+void erase_younger_keys(Json& config) {
+  for (const auto& younger : younger_keys()) {
+    std::string at = "/" + younger.section;
+    std::replace(at.begin(), at.end(), '.', '/');
+    const Json::json_pointer section(at);
+    if (!config.contains(section) || !config[section].is_object()) continue;
+    const auto found = config[section].find(younger.key);
+    if (found != config[section].end() && *found == *younger.value) config[section].erase(younger.key);
+  }
+}
+
+}  // namespace ffn

@@ -251,6 +251,47 @@ class ExpertChoice(nn.Module):
         return torch.zeros_like(by_expert).scatter(-1, token, by_expert.gather(-1, token)).t().reshape(probability.shape)
 
 
+class ProductKeyMemory(nn.Module):
+    """y = Σ w V[slot]: each head's query, in halves, against half keys; the K best of the n² sums of their scores, softmax over those."""
+
+    def __init__(self, d_model, d_ff, config):
+        super().__init__()
+        self.heads, self.keys_of_a_half, self.top_k, half = config["heads"], config["keys"], config["top_k"], config["key_width"] // 2
+        self.query = nn.Linear(d_model, self.heads * 2 * half, bias=config["bias"])
+        if config["query_norm"]:
+            self.query_norm = Norm(2 * half, {"kind": "layer", "epsilon": 1e-5})
+        self.keys = nn.Parameter(torch.zeros(self.heads, 2, self.keys_of_a_half, half))
+        self.values = nn.Parameter(torch.zeros(self.keys_of_a_half ** 2, d_model))
+
+    def find(self, x):
+        """Weights and slots, (…, H, K)"""
+        query = self.query(x).unflatten(-1, (self.heads, -1))  # (…, H, d_k)
+        if hasattr(self, "query_norm"):
+            query = self.query_norm(query)
+        first, second = (torch.einsum("...hd,hnd->...hn", half, self.keys[:, i]) for i, half in enumerate(query.chunk(2, -1)))
+        score = (first.unsqueeze(-1) + second.unsqueeze(-2)).flatten(-2)  # all n² slots
+        slot = top_k_of(score, self.top_k)
+        return score.gather(-1, slot).softmax(-1), slot
+
+    def forward(self, x):
+        weight, slot = self.find(x)
+        return (weight.unsqueeze(-1) * self.values[slot]).sum((-2, -3))
+
+
+class Peer(ProductKeyMemory):
+    """y = Σ w φ(u[slot]·x) v[slot]"""
+
+    def __init__(self, d_model, d_ff, config):
+        super().__init__(d_model, d_ff, config)
+        self.phi = Activation(config["activation"])
+        self.up = nn.Parameter(torch.zeros_like(self.values))
+
+    def forward(self, x):
+        weight, slot = self.find(x)
+        hidden = self.phi(torch.einsum("...d,...hkd->...hk", x, self.up[slot]))
+        return ((weight * hidden).unsqueeze(-1) * self.values[slot]).sum((-2, -3))
+
+
 ROUTERS = {"softmax_top_k": TopK, "sigmoid_top_k": SigmoidTopK, "noisy_top_k": NoisyTopK, "expert_choice": ExpertChoice}
 
 
@@ -526,7 +567,7 @@ def norm_places(config):
     return set() if config["kind"] == "none" else PLACEMENTS[config["placement"]]
 
 
-FFNS = {"positionwise": Positionwise, "gated": Gated, "moe": Mixture, "formula": Formula, "conv1x1": Conv1x1}
+FFNS = {"positionwise": Positionwise, "gated": Gated, "moe": Mixture, "formula": Formula, "conv1x1": Conv1x1, "pkm": ProductKeyMemory, "peer": Peer}
 
 
 class Block(nn.Module):
@@ -653,14 +694,16 @@ def task_shape(task, alphabet, inputs, outputs, table=None):
 
 # ---- loading
 
-SIZE_KEYS = {"kind", "d_ff", "expansion", "activation", "activation_parameters", "bias", "dropout", "match", "match_tolerance"}
+SIZE_KEYS = {"kind", "d_ff", "expansion", "activation", "activation_parameters", "bias", "dropout", "match", "match_tolerance", "match_multiple_of"}
 FORMULA_KEYS = {"name", "formula", "parameters", "let", "init", "epsilon", "formulas", "written_from"}
+MEMORY_KEYS = {"kind", "keys", "key_width", "heads", "top_k", "bias", "query_norm"}
 FFN_KEYS = {
+    "pkm": MEMORY_KEYS, "peer": MEMORY_KEYS | {"activation"},
     "positionwise": SIZE_KEYS, "gated": SIZE_KEYS, "conv1x1": SIZE_KEYS, "none": {"kind"}, "formula": SIZE_KEYS | FORMULA_KEYS,
     "moe": SIZE_KEYS | {"num_experts", "top_k", "router", "gated", "balance_weight", "z_loss_weight", "importance_weight",
                         "sequence_balance_weight", "capacity_factor", "shared_experts", "expert"},
 }
-MODEL_KEYS = {"d_model", "blocks", "positions", "init", "init_from", "init_hash", "attention", "norm", "residual", "parallel", "share_ffn", "residual_dropout", "tie",
+MODEL_KEYS = {"d_model", "blocks", "positions", "init", "init_scale", "base_d_ff", "init_from", "init_hash", "attention", "norm", "residual", "parallel", "share_ffn", "residual_dropout", "tie",
               "ffn"}
 
 
@@ -681,7 +724,7 @@ def refuse_unknown_keys(model):
 def hidden_width(model, shapes):
     """F: d_ff, or expansion · D; where `match` solved it, as the weights have it (the config does not say)."""
     ffn = model["ffn"]
-    if ffn["kind"] == "none":
+    if "match" not in ffn:  # no width
         return None
     if ffn["match"] == "none":
         return ffn["d_ff"] if "d_ff" in ffn else max(1, math.floor(ffn.get("expansion", 4.0) * model["d_model"] + 0.5))

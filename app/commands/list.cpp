@@ -1,5 +1,6 @@
 // ffn-train list: the catalogues, from the same tables that the program uses.
 #include <algorithm>
+#include <functional>
 #include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -11,10 +12,12 @@
 #include "ffn/base/named_file.hpp"
 #include "ffn/base/suggest.hpp"
 #include "ffn/base/utf8.hpp"
+#include "ffn/config/accounting.hpp"
 #include "ffn/config/match.hpp"
 #include "ffn/config/metrics.hpp"
 #include "ffn/config/named_tasks.hpp"
 #include "ffn/config/names.hpp"
+#include "ffn/config/parameters.hpp"
 #include "ffn/config/schema.hpp"
 #include "ffn/config/study_config.hpp"
 #include "ffn/data/task.hpp"
@@ -218,13 +221,48 @@ int show_task(const std::string& name, const CommonOptions& common) {
   return 0;
 }
 
+// What each kind of FFN, or each router, costs at this d_model and its defaults.
+constexpr std::int64_t kShownModel = 64;
+
+template <class... Ts>
+ListRows costs(const std::variant<Ts...>&, const std::function<FfnConfig(const std::variant<Ts...>&)>& layer) {
+  const auto row = [&](const std::variant<Ts...>& config, const char* kind, const char* doc) -> std::vector<std::string> {
+    if (kind == std::string(FormulaConfig::kKind)) return {kind, doc, "-", "-"};
+    const Cost cost = ffn_cost(layer(config), kShownModel);
+    return {kind, doc, format_count(cost.parameters), format_count(cost.flops)};
+  };
+  return {row(Ts{}, Ts::kKind, Ts::kDoc)...};
+}
+
+Listing with_costs(const std::string& key, const std::string& doc, ListRows rows) {
+  return {{key, doc, "parameters at d_model " + std::to_string(kShownModel), "FLOPs/token"}, std::move(rows)};
+}
+
+template <class Row>
+ListRows names_and_docs(const std::vector<Row>& all) {
+  ListRows rows;
+  for (const auto& row : all) rows.push_back({row.name, row.doc});
+  return rows;
+}
+
 Listing list(const std::string& what, const std::string& prefix) {
   if (what == "activations") {
     Listing listing{{"activation", "φ(z)", "source"}, {}};
     for (const auto& a : activations()) listing.rows.push_back({a.name, a.formula, a.source});
     return listing;
   }
-  if (what == "ffns") return {{"ffn.kind", "what it computes"}, kinds(FfnConfig{})};
+  if (what == "ffns") return with_costs("ffn.kind", "what it computes", costs(FfnConfig{}, {[](const FfnConfig& ffn) { return ffn; }}));
+  if (what == "routers") {
+    const auto mixture = [](const RouterConfig& router) {
+      MoeConfig config;
+      config.router = router;
+      return config;
+    };
+    return with_costs("router.kind", "where tokens go; the costs are a mixture's", costs(RouterConfig{}, {mixture}));
+  }
+  if (what == "optimizers") return {{"optimizer.kind", "how parameters move"}, kinds(OptimizerConfig{})};
+  if (what == "inits") return {{"model.init", "initial weights"}, names_and_docs(initialisations())};
+  if (what == "positions") return {{"model.positions", "how positions enter"}, names_and_docs(position_encodings())};
   if (what == "tasks") return {{"task.kind", "what is learned"}, kinds(TaskConfig{})};
   if (what == "metrics") {
     Listing listing{{"metric", "better", "meaning"}, {}};
@@ -336,11 +374,12 @@ int list_or_plot(const ListOptions& options, const CommonOptions& common) {
 }  // namespace
 
 void add_list(CommandLine program, CommonOptions& common) {
-  auto command = program.subcommand("list", "activations, ffns, tasks, functions, metrics, keys, configs or experiments");
+  auto command = program.subcommand("list", "what there is to choose from: activations, layers, tasks, …");
   auto options = std::make_shared<ListOptions>();
   command.option("what", options->what, "which list")
       .type("")
-      .one_of({"activations", "ffns", "tasks", "functions", "metrics", "keys", "configs", "experiments"});
+      .one_of({"activations", "ffns", "routers", "inits", "optimizers", "positions", "tasks", "functions", "metrics", "keys", "configs",
+               "experiments"});
   command.option("prefix", options->prefix, "only keys that begin so; of tasks the one of this name; of activations the formula to draw")
       .type("NAME");
   command.flag("--plot", options->plot, "draw the activations and their derivatives");

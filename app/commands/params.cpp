@@ -118,11 +118,20 @@ void print_model(const CommonOptions& common) {
 
 struct LayerOptions {
   std::int64_t d_model = 0, d_ff = 0, sequence = 0, experts = 0, top_k = 2;
-  bool no_bias = false, gated = false, attention_bias = false;
+  bool no_bias = false, gated = false, attention_bias = false, llama = false;
 };
 
+constexpr std::int64_t kLlamaMultiple = 256;
+
+/// ⌊2·4D/3⌋ rounded up: github.com/meta-llama/llama, model.py.
+std::int64_t llama_width(std::int64_t d_model) { return (8 * d_model / 3 + kLlamaMultiple - 1) / kLlamaMultiple * kLlamaMultiple; }
+
 // One attention + FFN layer from a few numbers.
-void print_layer(const LayerOptions& o, const CommonOptions& common) {
+void print_layer(LayerOptions o, const CommonOptions& common) {
+  if (o.llama) {
+    o.gated = o.no_bias = true;
+    o.d_ff = llama_width(o.d_model);
+  }
   FfnSize size;
   if (o.d_ff > 0) size.d_ff = o.d_ff;
   size.bias = !o.no_bias;
@@ -151,6 +160,12 @@ void print_layer(const LayerOptions& o, const CommonOptions& common) {
   Cost total = a;
   total += f;
   print_params({{"attention", a}, {"ffn", f}}, total, common);
+  if (o.llama && !common.json)
+    print_text("d_ff " + format_count(o.d_ff) + " is ⌊8/3 · d_model⌋ = " + format_count(8 * o.d_model / 3) +
+                   ", rounded up to a multiple of " + std::to_string(kLlamaMultiple) + ": " +
+                   format_percent(3.0 * static_cast<double>(o.d_ff) / (8.0 * static_cast<double>(o.d_model)) - 1, 2) +
+                   " more parameters than the plain FFN of 4 · d_model",
+               0);
   if (o.sequence == 0 && !common.json)
     print_text("without attention's scores and sums over T tokens, another 4·T·d_model FLOPs/token: --sequence T counts them", 0);
 }
@@ -170,9 +185,10 @@ void add_params(CommandLine program, CommonOptions& common) {
   const auto gated = command.flag("--gated", options->gated, "gated FFN");
   const auto no_bias = command.flag("--no-bias", options->no_bias, "FFN without biases");
   const auto attention_bias = command.flag("--attention-bias", options->attention_bias, "attention projections with biases");
-  const std::vector<Option> of_layer = {width, d_ff, sequence, experts, top_k, gated, no_bias, attention_bias};
+  const auto llama = command.flag("--llama", options->llama, "LLaMA's FFN: gated, without biases, d_ff by its rule");
+  const std::vector<Option> of_layer = {width, d_ff, sequence, experts, top_k, gated, no_bias, attention_bias, llama};
   add_output_options(command, common);
-  command.run([&common, options, of_layer, width, top_k] {
+  command.run([&common, options, of_layer, width, top_k, d_ff, llama] {
     const bool describes_layer = std::any_of(of_layer.begin(), of_layer.end(), [](const Option& option) { return option.given(); });
     take_config(common);
     if (!common.config.empty()) {
@@ -187,6 +203,8 @@ void add_params(CommandLine program, CommonOptions& common) {
             "use --d-ff, --gated, --experts, …, or change a config: ffn-train params xor model.d_model=512 model.ffn.kind=gated");
       if (top_k.given() && options->experts == 0)
         throw UsageError("--top-k is of a mixture, and --experts is not given", "for example: --experts 8 --top-k 2");
+      if (llama.given() && (d_ff.given() || options->experts > 0))
+        throw UsageError("--llama says d_ff, and is no mixture", "leave out --d-ff and --experts, or --llama");
       print_layer(*options, common);
     } else {
       throw UsageError("params needs a config or --d-model N", "for example: ffn-train params --d-model 512 --d-ff 2048");

@@ -27,7 +27,7 @@ class Starting(ProgramTest):
     def test_every_file_of_a_command_is_a_command_in_the_help(self):
         text = re.split("subcommands:", self.ok("--help").stdout, flags=re.I)[1].partition("Examples:")[0]  # CLI11 2.5 shouts
         listed = {line.split()[0] for line in text.splitlines() if line.startswith("  ") and line[2] != " "}
-        files = {path.stem for path in (ROOT / "app/commands").glob("*.cpp")} - {"train"}  # the program without a subcommand
+        files = {path.stem.replace("_", "-") for path in (ROOT / "app/commands").glob("*.cpp")} - {"train"}  # the program without a subcommand
         self.assertGreaterEqual(len(files), 9)
         self.assertEqual(listed, files, "app/commands/ and add_commands() in app/commands.cpp")
 
@@ -75,7 +75,7 @@ class Widths(ProgramTest):
         return result.stdout
 
     def test_help(self):
-        commands = sorted(path.stem for path in (ROOT / "app/commands").glob("*.cpp") if path.stem != "train")
+        commands = sorted(path.stem.replace("_", "-") for path in (ROOT / "app/commands").glob("*.cpp") if path.stem != "train")
         self.assertGreater(len(commands), 10)
         for command in [[], *([name] for name in commands)]:
             for width in (60, 80, 132):

@@ -461,6 +461,7 @@ class Runs(ProgramTest):
         return {**self.KINDS, "formula": self.KINDS["formula"] + [
             {"name": row["ffn.name"], "activation": "silu" if "phi(" in row["what it computes"] else None} for row in named]}
 
+    MEMORY = {"d_ff": None, "keys": 5, "key_width": 6, "heads": 2, "top_k": 3}
     KINDS = {
         "positionwise": [{}, {"bias": False}, {"match": "params", "expansion": 2, "d_ff": None}],
         "gated": [{}, {"bias": False}, {"match": "flops", "expansion": 4, "d_ff": None, "match_tolerance": 1}],
@@ -468,6 +469,8 @@ class Runs(ProgramTest):
         + [{"num_experts": 2, "top_k": 1, "match": "active_params", "expansion": 4, "d_ff": None, "match_tolerance": 1}],
         "none": [{"d_ff": None, "activation": None}],
         "conv1x1": [{}, {"bias": False}],
+        "pkm": [{**MEMORY, **more} for more in ({"activation": None}, {"activation": None, "bias": False, "query_norm": True, "top_k": 1})],
+        "peer": [{**MEMORY, **more} for more in ({}, {"bias": False, "query_norm": True, "top_k": 5})],
         "formula": [Layers.PLAIN, {**Layers.GATED, "activation": None, "dropout": 0.2, "formula": "dropout(silu(g) * u) @ down.weight + down.bias"},
                     {**Layers.PLAIN, "match": "params", "expansion": 2, "d_ff": None, "match_tolerance": 1}],
     }

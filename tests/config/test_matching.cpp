@@ -67,7 +67,7 @@ TEST_CASE("the matched cost is as near to the plain one as a whole width allows"
             auto other = config.model.ffn;
             std::visit(
                 [&](auto& of) {
-                  if constexpr (!std::is_same_v<std::decay_t<decltype(of)>, NoFfnConfig>) {
+                  if constexpr (std::is_base_of_v<FfnSize, std::decay_t<decltype(of)>>) {
                     of.d_ff = std::max<std::int64_t>(1, *of.matched_width + step);
                     of.matched_width.reset();
                   }

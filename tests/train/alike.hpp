@@ -74,6 +74,7 @@ inline RunConfig chosen(const RunConfig& config, const std::string& path, const 
     json["task"] = resolved_json(of_vectors)["task"];
   }
   let_act(json, path);
+  if (value == ExpertChoiceConfig::kKind) json["model"]["attention"]["causal"] = false;
   if (path == "model.init" && value == "mup") json["model"]["base_d_ff"] = 26;
   Json& at = at_path(json, path);
   if (value == "true" || value == "false") at = value == "true";
@@ -172,7 +173,7 @@ std::size_t check_every_number_acts(const Trains& trains, const Train& train) {
     INFO(path << ": " << fallback << " and " << other << " are to end in "
               << (trains_nothing(path) ? "the same weights" : "other weights"));
     const RunConfig one = with_number(path, fallback), two = with_number(path, other);
-    if (!trains(one)) continue;
+    if (!trains(one) || !trains(two)) continue;
     CHECK((weights(one) == weights(two)) == trains_nothing(path));
     ++trained;
   }

@@ -91,6 +91,16 @@ Config some_ffn(const std::string& activation, double dropout = kDropout) {
   return config;
 }
 
+template <class Config>
+Config some_memory() {
+  Config config;
+  config.keys = 5;
+  config.key_width = 6;
+  config.heads = 2;
+  config.top_k = 3;
+  return config;
+}
+
 inline void add_ffns(std::vector<Case>& out, const std::vector<std::string>& activations) {
   for (const bool attention : {false, true}) {
     const std::string where = attention ? " in blocks" : " alone";
@@ -102,6 +112,18 @@ inline void add_ffns(std::vector<Case>& out, const std::vector<std::string>& act
         auto unbiased = some_ffn<Kind>("silu");
         unbiased.bias = false;
         out.emplace_back(std::string(Kind::kKind) + " without biases" + where, base(unbiased, attention));
+      } else if constexpr (std::is_base_of_v<MemoryFields, Kind>) {
+        Kind memory = some_memory<Kind>();
+        out.emplace_back(Kind::kKind + where, base(memory, attention));
+        memory.bias = false;
+        memory.query_norm = true;
+        out.emplace_back(std::string(Kind::kKind) + " of normed queries" + where, base(memory, attention));
+        if constexpr (std::is_same_v<Kind, PeerConfig>) {
+          for (const auto& phi : activations) {
+            memory.activation = phi;
+            out.emplace_back("peer " + phi + where, base(memory, attention));
+          }
+        }
       } else {
         out.emplace_back(Kind::kKind + where, base(kind, attention));
       }

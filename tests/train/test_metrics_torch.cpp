@@ -54,20 +54,23 @@ class Reference {
 
   std::vector<Metrics> train() {
     std::vector<Metrics> out{validate()};
-    double loss = 0, balance = 0;
+    double loss = 0;
+    AuxiliaryValues auxiliary = {};
+    const auto losses = auxiliary_losses(config_.model);
     std::int64_t count = 0;
     for (std::int64_t step = 0; step < kSteps; ++step) {
-      const auto [step_loss, step_balance, norm] = take(step);
+      const auto [step_loss, step_auxiliary, norm] = take(step);
       loss += step_loss;
-      balance += step_balance;
+      for (std::size_t i = 0; i < losses.size(); ++i) auxiliary.at(i) += step_auxiliary.at(i);
       ++count;
       if ((step + 1) % kEvery != 0 && step + 1 != kSteps) continue;
       auto metrics = validate();
       metrics["train/loss"] = loss / static_cast<double>(count);
-      if (balance > 0) metrics["train/balance_loss"] = balance / static_cast<double>(count);
+      for (std::size_t i = 0; i < losses.size(); ++i) metrics[losses[i].logged_as->name] = auxiliary.at(i) / static_cast<double>(count);
       metrics["train/grad_norm"] = norm;
       out.push_back(metrics);
-      loss = balance = 0;
+      loss = 0;
+      auxiliary = {};
       count = 0;
     }
     return out;
@@ -75,7 +78,9 @@ class Reference {
 
  private:
   struct Step {
-    double loss, balance, norm;
+    double loss;
+    AuxiliaryValues auxiliary;
+    double norm;
   };
 
   Step take(std::int64_t step) {
@@ -84,13 +89,19 @@ class Reference {
     row_.gradients().zero_();
     const auto out = network_(test::as_double(batch.inputs), context);
     const auto loss = nn::compute_loss(config_.loss(), out.outputs, test::as_double(batch.labels)).mean.sum();
-    const auto balance = !out.auxiliary.empty() ? out.auxiliary[0].sum() : torch::zeros({}, torch::kFloat64);
-    (loss + kBalanceWeight * balance).backward();
+    const auto losses = auxiliary_losses(config_.model);
+    torch::Tensor objective = loss;
+    AuxiliaryValues auxiliary = {};
+    for (std::size_t i = 0; i < losses.size(); ++i) {
+      objective = objective + losses[i].weight * out.auxiliary.at(i).sum();
+      auxiliary.at(i) = out.auxiliary.at(i).sum().item<double>();
+    }
+    objective.backward();
     const double norm = row_.gradients().norm().item<double>();
     const torch::NoGradGuard no_grad;
     row_.values().sub_(row_.gradients() * (kRate * std::min(1.0, kClip / norm)));
     network_->update_buffers(out.loads, torch::ones({1, 1}, torch::kBool));
-    return {loss.item<double>(), balance.item<double>(), norm};
+    return {loss.item<double>(), auxiliary, norm};
   }
 
   Metrics validate() {

@@ -48,7 +48,10 @@ void put_in_younger_keys(std::map<std::string, std::string>& keys) {
   for (const auto& younger : younger_keys()) {
     const auto inside = keys.lower_bound(younger.section + ".");
     const bool is_there = inside != keys.end() && inside->first.rfind(younger.section + ".", 0) == 0;
-    if (!is_there || !(younger.of_kind.empty() || keys[younger.section + ".kind"] == younger.of_kind)) continue;
+    const auto beside = keys.find(younger.section + "." + younger.beside);
+    const bool got_it =
+        younger.beside.empty() || (beside != keys.end() && (younger.beside_value.empty() || beside->second == younger.beside_value));
+    if (!is_there || !got_it) continue;
     keys.emplace(younger.path(), flat_keys({{"value", *younger.value}}).at("value"));
   }
 }

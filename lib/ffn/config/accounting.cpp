@@ -28,6 +28,15 @@ Cost cost(const GatedConfig& c, std::int64_t d) { return two_layer(c, d, true); 
 Cost cost(const Conv1x1Config& c, std::int64_t d) { return two_layer(c, d, false); }
 Cost cost(const NoFfnConfig&, std::int64_t) { return {}; }
 
+// Of a slot `vectors` of width D are read.
+Cost memory_cost(const MemoryFields& c, std::int64_t vectors, std::int64_t d) {
+  const auto query = c.heads * c.key_width, norm = c.query_norm ? 2 * c.key_width : 0, read = c.heads * c.top_k * vectors * d;
+  const auto finding = d * query + c.heads * c.keys * c.key_width, rest = (c.bias ? query : 0) + norm;
+  return {finding + rest + c.slots() * vectors * d, finding + rest + read, 2 * (finding + read)};
+}
+Cost cost(const PkmConfig& c, std::int64_t d) { return memory_cost(c, 1, d); }
+Cost cost(const PeerConfig& c, std::int64_t d) { return memory_cost(c, 2, d); }
+
 Cost formula_cost(const FormulaText& text, const FfnSize& size, std::int64_t d) {
   const auto graph = compile_formula(text, d, size.hidden_width(d), size.activation);
   return dense(graph.num_parameters(), graph.flops());

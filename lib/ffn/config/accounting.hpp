@@ -5,6 +5,7 @@
 //   gated FFN        3DF (+ 2F + D)                         6DF
 //   formula          its vectors and matrices               2·D_in·D_out of each product
 //   MoE              E·expert + router                      K·expert's + router
+//   memory           DHd + Hnd (+ Hd, + 2d) + n²D           2DHd + 2Hnd + 2HKD  (d key_width, n keys; PEER has D twice for each slot)
 //   its router       DE                                     2DE
 //   attention        4D² (+ 4D, + 2D/H with qk_norm); by position 2D² + H·T²     8D² + 4TD; by position 4D² + 2TD  (full T, also when
 //   causal)

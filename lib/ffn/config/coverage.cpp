@@ -24,6 +24,8 @@ struct FfnLacks {
   std::string operator()(const MoeConfig& config) const { return std::visit(RouterLacks{}, config.router); }
   std::string operator()(const FormulaConfig&) const { return {}; }
   std::string operator()(const Conv1x1Config& config) const { return only_nn("FFN", config); }
+  std::string operator()(const PkmConfig& config) const { return only_nn("FFN", config); }
+  std::string operator()(const PeerConfig& config) const { return only_nn("FFN", config); }
   std::string operator()(const NoFfnConfig&) const { return {}; }
 };
 

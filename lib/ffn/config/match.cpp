@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "ffn/base/json_document.hpp"
 #include "ffn/config/accounting.hpp"
@@ -62,12 +63,13 @@ double solve_width(FfnConfig& ffn, std::int64_t d_model) {
     return static_cast<double>(matched_cost(size.match, ffn_cost(ffn, d_model)));
   };
   const FormulaText* formula = formula_of(ffn);
-  if (!formula) return at_width(width_on_a_line(target, at_width)) / target - 1;
+  const auto up_to = [&](std::int64_t width, std::int64_t multiple) { return (width + multiple - 1) / multiple * multiple; };
+  if (!formula) return at_width(up_to(width_on_a_line(target, at_width), size.match_multiple_of)) / target - 1;
   const auto cost = [&](std::int64_t width) {  // too wide is too dear
     return is_possible(*formula, d_model, width, size.activation) ? at_width(width) : std::numeric_limits<double>::infinity();
   };
   const auto step = width_step(*formula, d_model, size.activation);
-  if (step > 0) return at_width(width_by_halving(target, step, cost)) / target - 1;
+  if (step > 0) return at_width(up_to(width_by_halving(target, step, cost), std::lcm(step, size.match_multiple_of))) / target - 1;
   size.matched_width.reset();  // require_formula() reports the mistakes of the formula
   return 0;
 }
@@ -110,10 +112,12 @@ void require_match(FieldVisitor& v, const ModelConfig& model) {
     return;
   }
   v.require(std::abs(size->mismatch) <= size->match_tolerance, "ffn.match",
-            "the nearest width (" + std::to_string(*size->matched_width) + ") misses the plain FFN's " + size->match + " by " +
-                std::to_string(size->mismatch * 100).substr(0, 5) + " %, more than match_tolerance (" + number_text(size->match_tolerance) +
+            "the nearest width (" + std::to_string(*size->matched_width) +
+                (size->match_multiple_of > 1 ? ", a multiple of " + std::to_string(size->match_multiple_of) : "") +
+                ") misses the plain FFN's " + size->match + " by " + std::to_string(size->mismatch * 100).substr(0, 5) +
+                " %, more than match_tolerance (" + number_text(size->match_tolerance) +
                 "); use a larger d_model or expansion, or raise match_tolerance",
-            {"d_model", "ffn.d_ff", "ffn.expansion", "ffn.match_tolerance", "ffn.num_experts", "ffn.top_k"});
+            {"d_model", "ffn.d_ff", "ffn.expansion", "ffn.match_tolerance", "ffn.match_multiple_of", "ffn.num_experts", "ffn.top_k"});
 }
 
 }  // namespace ffn

@@ -13,7 +13,11 @@ namespace {
 // One hidden layer between two maps; a formula has any number of values in between.
 bool has_hidden_layer(const FfnConfig& ffn) {
   if (const auto* moe = std::get_if<MoeConfig>(&ffn)) return !moe->expert;
-  return !std::holds_alternative<FormulaConfig>(ffn) && !std::holds_alternative<NoFfnConfig>(ffn);
+  return size_of(ffn) && !std::holds_alternative<FormulaConfig>(ffn);
+}
+
+bool has_memory(const FfnConfig& ffn) {
+  return std::visit([](const auto& kind) { return std::is_base_of_v<MemoryFields, std::decay_t<decltype(kind)>>; }, ffn);
 }
 
 // Layers are measured in the fused network, whichever engine trains (train/layer_meter.hpp).
@@ -29,6 +33,8 @@ const std::vector<MetricRow>& metric_catalogue() {
                                               metric::kTrainLoadLoss,
                                               metric::kTrainSequenceBalanceLoss,
                                               metric::kTrainDropped,
+                                              metric::kTrainSlotsUsed,
+                                              metric::kTrainUsageEntropy,
                                               metric::kTrainGradNorm,
                                               metric::kValLoss,
                                               metric::kValAccuracy,
@@ -78,7 +84,9 @@ std::vector<AuxiliaryLoss> auxiliary_losses(const MoeConfig& c) {
 
 std::vector<AuxiliaryLoss> auxiliary_losses(const ModelConfig& model) {
   const auto* moe = std::get_if<MoeConfig>(&model.ffn);
-  return moe ? auxiliary_losses(*moe) : std::vector<AuxiliaryLoss>{};
+  if (moe) return auxiliary_losses(*moe);
+  if (!has_memory(model.ffn)) return {};
+  return {{Auxiliary::slots_used, &metric::kTrainSlotsUsed, 0}, {Auxiliary::usage_entropy, &metric::kTrainUsageEntropy, 0}};
 }
 
 bool is_logged(const MetricRow& row, const RunConfig& config) {
@@ -100,6 +108,8 @@ bool is_logged(const MetricRow& row, const RunConfig& config) {
              !std::holds_alternative<NoFfnConfig>(config.model.ffn);
     case LoggedBy::mixtures:
       return std::holds_alternative<MoeConfig>(config.model.ffn);
+    case LoggedBy::memories:
+      return has_memory(config.model.ffn);
     case LoggedBy::mixtures_so_set: {
       const auto losses = auxiliary_losses(config.model);
       return std::any_of(losses.begin(), losses.end(), [&](const auto& loss) { return std::string(loss.logged_as->name) == row.name; });
@@ -132,6 +142,8 @@ LoggedByText text_of(LoggedBy logged_by) {
       return {"models with a mixture of experts", "model.ffn.kind"};
     case LoggedBy::mixtures_so_set:
       return {"mixtures of experts whose config asks for it", "model.ffn"};
+    case LoggedBy::memories:
+      return {"memory layers (pkm, peer)", "model.ffn.kind"};
     case LoggedBy::measured_layers:
       return {"runs with train.layer_metrics and a plain layer, a gated one or a mixture of such, which the fused engine covers",
               "train.layer_metrics"};

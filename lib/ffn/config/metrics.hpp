@@ -24,6 +24,7 @@ enum class LoggedBy {
   facts,
   mixtures,
   mixtures_so_set,
+  memories,
   measured_layers,
   measured_mixtures
 };
@@ -51,6 +52,10 @@ inline constexpr MetricRow kTrainSequenceBalanceLoss{"train/sequence_balance_los
                                                      "mean balance loss of single sequences, with sequence_balance_weight"};
 inline constexpr MetricRow kTrainDropped{
     "train/dropped", false, LoggedBy::mixtures_so_set, "share of the assignments that found their expert full, with capacity_factor", 0, 1};
+inline constexpr MetricRow kTrainSlotsUsed{
+    "train/slots_used", true, LoggedBy::memories, "share of the memory's slots that a batch reads", 0, 1};
+inline constexpr MetricRow kTrainUsageEntropy{"train/usage_entropy", true, LoggedBy::memories,
+                                              "entropy of the weights with which a batch reads the slots, in nats; ln(keys²) is even"};
 inline constexpr MetricRow kTrainGradNorm{"train/grad_norm", false, LoggedBy::every_run, "gradient norm before clipping at the last step"};
 inline constexpr MetricRow kValLoss{
     "val/loss", false, LoggedBy::every_run,
@@ -119,9 +124,10 @@ inline constexpr MetricRow kMoeDeadExperts{
 
 }  // namespace metric
 
-enum class Auxiliary { balance, z, importance, load, sequence_balance, dropped };
+enum class Auxiliary { balance, z, importance, load, sequence_balance, dropped, slots_used, usage_entropy };
 
-/// What the routers of a model add to the training loss: weight · value, the value a mean over the blocks. At weight 0 it is logged alone.
+/// What the routers of a model, or its memories, add to the training loss: weight · value, the value a mean over the blocks. At weight 0 it
+/// is logged alone.
 struct AuxiliaryLoss {
   Auxiliary kind;
   const MetricRow* logged_as;

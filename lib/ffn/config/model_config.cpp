@@ -93,6 +93,10 @@ void FfnSize::describe_dropout_and_match(FieldVisitor& v) {
             {"flops", "equal forward FLOPs per token"},
             {"active_params", "equal active parameters per token"}});
   v.real({"match_tolerance", "largest accepted relative mismatch"}, match_tolerance, between(0.0, 1.0));
+  v.integer({"match_multiple_of", "match rounds the width up to a multiple of this, as LLaMA does to 256"}, match_multiple_of,
+            between(std::int64_t{1}, 1 << 20));
+  v.require(match_multiple_of == 1 || match != "none", "match_multiple_of",
+            "match_multiple_of rounds the width that match chooses, and match is none; set match or leave it out", {"match"});
   v.require(!(d_ff && match != "none"), "match",
             "match chooses the hidden width, but d_ff (" + number(d_ff.value_or(0)) + ") fixes it; remove one", {"d_ff"});
 }
@@ -205,6 +209,28 @@ void MoeConfig::describe(FieldVisitor& v) {
   v.require(!(expert && shared_experts > 0), "shared_experts",
             "experts of a formula have no shared ones; write them into it, or set shared_experts=0", {"expert"});
   v.require(!(expert && gated), "gated", "set either gated or expert, not both", {"expert"});
+}
+
+void MemoryFields::describe_memory(FieldVisitor& v) {
+  v.integer({"keys", "half keys of a head: the memory has keys² slots"}, keys, between(std::int64_t{1}, 4096));
+  v.integer({"key_width", "width of a head's query, of which each half key has half"}, key_width, between(std::int64_t{2}, 65536));
+  v.require(key_width % 2 == 0, "key_width", "key_width (" + number(key_width) + ") is odd, and a key has two halves");
+  v.integer({"heads", "queries of a token, each with keys of its own; all read the same slots"}, heads, between(std::int64_t{1}, 256));
+  v.integer({"top_k", "slots that a head reads, and half keys of each half that it tries"}, top_k, between(std::int64_t{1}, 4096));
+  v.require(top_k <= keys, "top_k", "top_k (" + number(top_k) + ") exceeds keys (" + number(keys) + ")", {"keys"});
+  v.flag({"bias", "a bias of the map from x to the queries"}, bias);
+  v.flag({"query_norm", "LayerNorm of each query over its width. The paper has batch normalisation, which mixes the examples of a batch"},
+         query_norm);
+}
+
+std::vector<Role> MemoryFields::with_norm(std::vector<Role> roles) const {
+  if (query_norm) roles.push_back(Role::norm);
+  return roles;
+}
+
+void PeerConfig::describe(FieldVisitor& v) {
+  describe_memory(v);
+  v.choice({"activation", "φ of the experts"}, activation, activation_choices());
 }
 
 namespace {

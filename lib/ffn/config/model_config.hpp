@@ -19,6 +19,7 @@ struct FfnSize {
   double dropout = 0.0;
   std::string match = "none";
   double match_tolerance = 0.01;
+  std::int64_t match_multiple_of = 1;
   std::optional<std::int64_t> matched_width;  ///< solved by resolve_widths() when `match` asks for it
   double mismatch = 0.0;                      ///< what that leaves, relative to the plain FFN's cost
 
@@ -70,7 +71,7 @@ struct Conv1x1Config : FfnSize {
   void describe(FieldVisitor& v);
 };
 
-/// What routers that take the K largest scores share.
+/// What routers that take the K largest scores share. Each says which activation of the logits its scores are (kScore), or softmax.
 struct TopKFields {
   std::string weights = "normalized";
   double scale = 1;
@@ -85,6 +86,7 @@ struct TopKFields {
 /// The K experts of the largest probabilities p = softmax(x W), with weights p divided by their sum (K = 1: p itself).
 struct SoftmaxTopKConfig : TopKFields {
   static constexpr const char* kKind = "softmax_top_k";
+  static constexpr const char* kScore = "softmax";
   static constexpr const char* kDoc =
       "p = softmax(x W); a token goes to its top_k most probable experts, with p divided by the sum over them as weights (top_k 1: with p "
       "itself). Balance loss E·Σ fᵢPᵢ.";
@@ -94,6 +96,7 @@ struct SoftmaxTopKConfig : TopKFields {
 /// The K experts of the largest scores s = σ(x W), with weights s divided by their sum (K = 1: s itself).
 struct SigmoidTopKConfig : TopKFields {
   static constexpr const char* kKind = "sigmoid_top_k";
+  static constexpr const char* kScore = "sigmoid";
   static constexpr const char* kDoc =
       "s = σ(x W), each expert scored for itself (DeepSeek-V3, 2024, arXiv:2412.19437, eq. 12-16); a token goes to its top_k largest, with s "
       "divided by the sum over them as weights (top_k 1: with s itself). Losses take s divided by its sum over all experts as probability.";
@@ -148,6 +151,41 @@ struct MoeConfig : FfnSize {
   std::vector<Role> roles() const;
 };
 
+/// A memory of n² slots, found by product keys: H heads of two half keys each, d_k/2 wide, of which the K best sums are read.
+struct MemoryFields {
+  std::int64_t keys = 32;       ///< n, of each half
+  std::int64_t key_width = 16;  ///< d_k
+  std::int64_t heads = 4, top_k = 8;
+  bool bias = true;         ///< of the query's map
+  bool query_norm = false;  ///< layer normalisation of each head's query
+  std::int64_t slots() const { return keys * keys; }
+
+ protected:
+  void describe_memory(FieldVisitor& v);
+  std::vector<Role> with_norm(std::vector<Role> roles) const;
+};
+
+/// y = Σ w V[slot]
+struct PkmConfig : MemoryFields {
+  static constexpr const char* kKind = "pkm";
+  static constexpr const char* kDoc =
+      "Product-key memory (Lample et al. 2019, arXiv:1907.05242): each head reads the top_k of keys² slots whose two half keys fit its query best, "
+      "and adds up their values with softmax weights. Computed by LibTorch alone.";
+  void describe(FieldVisitor& v) { describe_memory(v); }
+  std::vector<Role> roles() const { return with_norm({Role::query, Role::key, Role::value}); }
+};
+
+/// y = Σ w φ(u[slot]·x) v[slot]
+struct PeerConfig : MemoryFields {
+  static constexpr const char* kKind = "peer";
+  static constexpr const char* kDoc =
+      "Parameter-efficient expert retrieval (He 2024, arXiv:2407.04153): found as in pkm, a slot is an expert of one hidden unit, φ(u·x) v. "
+      "Computed by LibTorch alone.";
+  std::string activation = "gelu";
+  void describe(FieldVisitor& v);
+  std::vector<Role> roles() const { return with_norm({Role::query, Role::key, Role::up, Role::value}); }
+};
+
 struct NoFfnConfig {
   static constexpr const char* kKind = "none";
   static constexpr const char* kDoc = "No feed-forward layer: what attention can do alone.";
@@ -155,7 +193,8 @@ struct NoFfnConfig {
   std::vector<Role> roles() const { return {}; }
 };
 
-using FfnConfig = std::variant<PositionwiseConfig, GatedConfig, MoeConfig, FormulaConfig, Conv1x1Config, NoFfnConfig>;
+using FfnConfig =
+    std::variant<PositionwiseConfig, GatedConfig, MoeConfig, FormulaConfig, Conv1x1Config, PkmConfig, PeerConfig, NoFfnConfig>;
 
 /// The size of an FFN that has one, nullptr for the others.
 const FfnSize* size_of(const FfnConfig& ffn);

@@ -70,6 +70,21 @@ ParameterSpec router_noise_parameter(std::int64_t d_model, std::int64_t num_expe
   return {"noise", {d_model, num_experts}, Init::constant(0), kDecays, Export::linear, Role::router, /*as_asked=*/true};
 }
 
+ParameterSpec half_keys_parameter(const MemoryFields& memory) {
+  return {"keys",   {memory.heads, 2, memory.keys, memory.key_width / 2}, Init::fan_in(memory.key_width / 2), kDecays, Export::as_is,
+          Role::key};
+}
+
+ParameterSpec slots_parameter(const std::string& name, const MemoryFields& memory, std::int64_t d_model, Role role) {
+  return {name, {memory.slots(), d_model}, Init::normal(1 / std::sqrt(static_cast<double>(d_model))), kDecays, Export::as_is, role};
+}
+
+NormConfig query_norm() {
+  NormConfig config;
+  config.kind = "layer";
+  return config;
+}
+
 const std::vector<Initialisation>& initialisations() {
   static const std::vector<Initialisation> all{
       {"torch", "as torch.nn.Linear and torch.nn.Embedding", usual_start},

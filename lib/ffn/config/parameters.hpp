@@ -36,6 +36,12 @@ constexpr double kEvenLoad = 1e-6;
 /// W_noise of noisy_top_k: (D, E) zeros.
 ParameterSpec router_noise_parameter(std::int64_t d_model, std::int64_t num_experts);
 
+/// Half keys (H, 2, n, d_k/2), as torch.nn.Linear starts; and a vector for each slot, (n², D): normal with deviation 1/√D.
+ParameterSpec half_keys_parameter(const MemoryFields& memory);
+ParameterSpec slots_parameter(const std::string& name, const MemoryFields& memory, std::int64_t d_model, Role role);
+/// LayerNorm of a head's query.
+NormConfig query_norm();
+
 /// A rule for how the parameters of a model start: `model.init`.
 struct Initialisation {
   const char* name;

@@ -117,6 +117,7 @@ class WriteOut {
     if (!is_trained) return;
     if (kind == Conv1x1Config::kKind)
       return problem("activation", "a convolution takes no activation with trained parameters; kind positionwise is the same function");
+    if (kind == PeerConfig::kKind) return problem("activation", "peer takes no activation with trained parameters; choose one without");
     const Origin origin = document_.origin(outer_ + "/activation");
     Json written_from{{"activation", activation}};
     if (!parameters.empty()) written_from["activation_parameters"] = parameters;

@@ -46,6 +46,7 @@ Json identity_json(const RunConfig& config, const std::string& text) {
     size->expansion.reset();
     size->match = "none";
     size->match_tolerance = 0;
+    size->match_multiple_of = 1;
   }
   Json json = write_json(same);
   json.erase("name");

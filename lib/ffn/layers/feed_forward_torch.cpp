@@ -3,6 +3,7 @@
 #include "ffn/config/parameters.hpp"
 #include "ffn/formula/activation_formula.hpp"
 #include "ffn/layers/formula_torch.hpp"
+#include "ffn/layers/memory_torch.hpp"
 #include "ffn/layers/moe_torch.hpp"
 
 namespace ffn::nn {
@@ -79,6 +80,8 @@ struct Build {
   std::shared_ptr<FeedForward> operator()(const Conv1x1Config& c) const {
     return std::make_shared<Conv1x1Impl>(num_runs, d_model, c, site);
   }
+  std::shared_ptr<FeedForward> operator()(const PkmConfig& c) const { return std::make_shared<PkmImpl>(num_runs, d_model, c); }
+  std::shared_ptr<FeedForward> operator()(const PeerConfig& c) const { return std::make_shared<PeerImpl>(num_runs, d_model, c); }
   std::shared_ptr<FeedForward> operator()(const NoFfnConfig&) const { return nullptr; }
 };
 

@@ -14,15 +14,13 @@ namespace ffn::fused {
 
 namespace {
 
-enum class Score { softmax, sigmoid };
-
 // Scores from a linear map and a squashing; the K experts of the largest; the losses.
 class TopK final : public Router {
  public:
-  TopK(const Declare& declare, std::int64_t d_model, const MoeConfig& config, const TopKFields& fields, Score squashing)
+  TopK(const Declare& declare, std::int64_t d_model, const MoeConfig& config, const TopKFields& fields, const std::string& score)
       : config_(config),
         fields_(fields),
-        squashing_(squashing),
+        activation_(score == "softmax" ? nullptr : &activation(score)),
         num_experts_(config.num_experts),
         top_k_(config.top_k),
         normalizes_(fields.weights == "normalized" && config.top_k > 1),
@@ -52,7 +50,7 @@ class TopK final : public Router {
 
   MoeConfig config_;
   TopKFields fields_;
-  Score squashing_;
+  const Activation* activation_;  ///< of the logits; nullptr: softmax
   std::int64_t num_experts_, top_k_;
   bool normalizes_;
   std::vector<AuxiliaryLoss> losses_;
@@ -63,6 +61,7 @@ class TopK final : public Router {
   std::int64_t rows_ = 0, length_ = 1;
   const float* x_ = nullptr;
   float *score_ = nullptr, *probability_ = nullptr, *score_sum_ = nullptr;  ///< (N, E), (N, E) of sum 1: the scores of softmax, (N)
+  float* slope_ = nullptr;                                                  ///< of the activation: (N, E)
   float *log_sum_ = nullptr, *of_logits_ = nullptr;                         ///< with the z-loss: (N), (N, E) softmax of the logits
   float *weight_ = nullptr, *top_sum_ = nullptr;                            ///< (N, K), (N)
   float* sequence_load_ = nullptr;                                          ///< (sequences, E), with their balance loss
@@ -111,12 +110,14 @@ void TopK::squash(Pass& pass) {
       log_sum_[n] = z[best] - std::log(of_logits_[n * e_count + best]);
     }
   }
-  if (squashing_ == Score::softmax) {
+  if (!activation_) {
     kernels().softmax(rows_, e_count, 1.0f, /*seen=*/0, score_);
     probability_ = score_;
     return;
   }
-  activation("sigmoid").forward(static_cast<std::size_t>(rows_ * e_count), score_, score_);
+  slope_ = pass.arena.floats(rows_ * e_count);
+  std::copy_n(score_, rows_ * e_count, slope_);  // values_and_slopes() makes it the slope in place
+  activation_->values_and_slopes(static_cast<std::size_t>(rows_ * e_count), slope_, score_, slope_);
   probability_ = pass.arena.floats(rows_ * e_count);
   score_sum_ = pass.arena.floats(rows_);
   for (std::int64_t n = 0; n < rows_; ++n) {
@@ -210,7 +211,7 @@ float* TopK::backward(Pass& pass, const float* dweight, const AuxiliaryValues& a
   float* dprobability = pass.arena.floats(rows_ * num_experts_);
   losses_of_probability(auxiliary_weights, dprobability);
   float* dscore = dprobability;  // softmax: its scores are the probabilities
-  if (squashing_ == Score::sigmoid) {
+  if (activation_) {
     dscore = pass.arena.floats(rows_ * num_experts_);
     std::fill_n(dscore, rows_ * num_experts_, 0.0f);
   }
@@ -273,15 +274,15 @@ void TopK::choice_backward(const float* dweight, float* dscore) const {
   }
 }
 
-// The gradient by the scores → by the logits, in place; of σ with what comes by the probabilities s/Σs.
+// The gradient by the scores → by the logits, in place; of an activation with what comes by the probabilities s/Σs.
 void TopK::squash_backward(const float* dprobability, float* dscore) const {
   const std::int64_t e_count = num_experts_;
-  if (squashing_ == Score::softmax) return kernels().softmax_backward(rows_, e_count, 1.0f, score_, dscore);
+  if (!activation_) return kernels().softmax_backward(rows_, e_count, 1.0f, score_, dscore);
   for (std::int64_t n = 0; n < rows_; ++n) {
-    const float *p = probability_ + n * e_count, *dp = dprobability + n * e_count, *s = score_ + n * e_count;
+    const float *p = probability_ + n * e_count, *dp = dprobability + n * e_count, *slope = slope_ + n * e_count;
     float* ds = dscore + n * e_count;
     const float weighted = kernels().dot(e_count, p, dp);
-    for (std::int64_t e = 0; e < e_count; ++e) ds[e] = (ds[e] + (dp[e] - weighted) / score_sum_[n]) * s[e] * (1 - s[e]);
+    for (std::int64_t e = 0; e < e_count; ++e) ds[e] = (ds[e] + (dp[e] - weighted) / score_sum_[n]) * slope[e];
   }
 }
 
@@ -310,15 +311,10 @@ struct BuildRouter {
   std::int64_t d_model;
   const MoeConfig& config;
 
-  std::unique_ptr<Router> operator()(const SoftmaxTopKConfig& c) const {
-    return std::make_unique<TopK>(declare, d_model, config, c, Score::softmax);
-  }
-  std::unique_ptr<Router> operator()(const SigmoidTopKConfig& c) const {
-    return std::make_unique<TopK>(declare, d_model, config, c, Score::sigmoid);
-  }
-  // A router that exists in nn alone, which config/coverage.cpp keeps away from here.
   template <class Config>
-  std::unique_ptr<Router> operator()(const Config&) const {
+  std::unique_ptr<Router> operator()(const Config& c) const {
+    if constexpr (std::is_base_of_v<TopKFields, Config>) return std::make_unique<TopK>(declare, d_model, config, c, Config::kScore);
+    // One that exists in nn alone, which config/coverage.cpp keeps away from here.
     throw std::logic_error(std::string("the router ") + Config::kKind +
                            " has no fused form: write one in layers/router_cpu.cpp, or say only_nn in config/coverage.cpp");
   }
@@ -360,8 +356,10 @@ double RoutingTotals::value(Auxiliary kind) const {
       return sequence_balance / static_cast<double>(sequences);
     case Auxiliary::dropped:
       return static_cast<double>(dropped) / static_cast<double>(triples);
-    case Auxiliary::load:
-      break;  // of noisy_top_k, which has no fused form
+    case Auxiliary::load:  // of noisy_top_k, which has no fused form
+    case Auxiliary::slots_used:
+    case Auxiliary::usage_entropy:
+      break;  // of memories
   }
   throw std::logic_error("an auxiliary loss without a value");
 }

@@ -102,6 +102,9 @@ void add_losses(const MoeConfig& config, const ChosenBy& by, const ForwardContex
         return sequence_balance_loss(routing, by.probability, context.sequence_length);
       case Auxiliary::dropped:
         return by.dropped;
+      case Auxiliary::slots_used:
+      case Auxiliary::usage_entropy:
+        break;  // of memories
     }
     throw std::logic_error("an auxiliary loss without a value");
   };
@@ -133,9 +136,9 @@ void finish(const MoeConfig& config, ChosenBy by, const TopK& top, const Forward
 
 }  // namespace
 
-TopKRouterImpl::TopKRouterImpl(std::int64_t num_runs, std::int64_t d_model, const MoeConfig& config, const TopKFields& fields, Score score,
-                               std::uint32_t site)
-    : Router(num_runs), config_(config), fields_(fields), score_(score), site_(site) {
+TopKRouterImpl::TopKRouterImpl(std::int64_t num_runs, std::int64_t d_model, const MoeConfig& config, const TopKFields& fields,
+                               const std::string& score, std::uint32_t site)
+    : Router(num_runs), config_(config), fields_(fields), activation_(score == "softmax" ? nullptr : &activation(score)), site_(site) {
   bias_ = parameter(selection_bias_parameter(config, fields));
   gate_ = register_module("gate", Linear(num_runs, d_model, config.num_experts, /*bias=*/false));
 }
@@ -144,8 +147,8 @@ Routing TopKRouterImpl::forward(const Tensor& x, const ForwardContext& context) 
   const bool jitters = context.training && fields_.jitter > 0;
   const Tensor logits =
       gate_(jitters ? x * (1 - fields_.jitter + 2 * fields_.jitter * uniform_draws(x, context, router_site(site_), x.sizes())) : x);
-  const Tensor score = score_ == Score::softmax ? logits.softmax(-1) : activate(activation("sigmoid"), logits, context);  // (R, N, E)
-  const Tensor probability = score_ == Score::softmax ? score : score / score.sum(-1, /*keepdim=*/true);
+  const Tensor score = activation_ ? activate(*activation_, logits, context) : logits.softmax(-1);  // (R, N, E)
+  const Tensor probability = activation_ ? score / score.sum(-1, /*keepdim=*/true) : score;
   const TopK top = select_top_k(bias_.defined() ? score + bias_.detach().unsqueeze(1) : score, config_.top_k, context);
   const Tensor weight = kept_weights(top, score, fields_.weights == "normalized");
   Routing routing = route_top_k(top, fields_.scale == 1 ? weight : weight * fields_.scale);
@@ -210,11 +213,9 @@ struct BuildRouter {
   const MoeConfig& config;
   std::uint32_t site;
 
-  std::shared_ptr<Router> operator()(const SoftmaxTopKConfig& c) const {
-    return std::make_shared<TopKRouterImpl>(num_runs, d_model, config, c, TopKRouterImpl::Score::softmax, site);
-  }
-  std::shared_ptr<Router> operator()(const SigmoidTopKConfig& c) const {
-    return std::make_shared<TopKRouterImpl>(num_runs, d_model, config, c, TopKRouterImpl::Score::sigmoid, site);
+  template <class Config>
+  std::enable_if_t<std::is_base_of_v<TopKFields, Config>, std::shared_ptr<Router>> operator()(const Config& c) const {
+    return std::make_shared<TopKRouterImpl>(num_runs, d_model, config, c, Config::kScore, site);
   }
   std::shared_ptr<Router> operator()(const NoisyTopKConfig&) const {
     return std::make_shared<NoisyTopKRouterImpl>(num_runs, d_model, config, site);

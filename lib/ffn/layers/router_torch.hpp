@@ -3,6 +3,7 @@
 #pragma once
 
 #include "ffn/config/model_config.hpp"
+#include "ffn/kernels/activations.hpp"
 #include "ffn/layers/linear_torch.hpp"
 
 namespace ffn::nn {
@@ -61,8 +62,8 @@ Tensor probability_in_top_k(const Tensor& clean, const Tensor& noisy, const Tens
 /// by and to nothing else; after a step it moves by ±bias_step towards even loads (Wang et al. 2024, arXiv:2408.15664). x: (R, N, D).
 class TopKRouterImpl final : public Router {
  public:
-  enum class Score { softmax, sigmoid };
-  TopKRouterImpl(std::int64_t num_runs, std::int64_t d_model, const MoeConfig& config, const TopKFields& fields, Score score,
+  /// score: an activation of the logits, or "softmax".
+  TopKRouterImpl(std::int64_t num_runs, std::int64_t d_model, const MoeConfig& config, const TopKFields& fields, const std::string& score,
                  std::uint32_t site);
   Routing forward(const Tensor& x, const ForwardContext& context) override;
   void update_buffers(const Tensor& load, const Tensor& alive) override;
@@ -70,7 +71,7 @@ class TopKRouterImpl final : public Router {
  private:
   MoeConfig config_;
   TopKFields fields_;
-  Score score_;
+  const Activation* activation_;  ///< nullptr: softmax
   std::uint32_t site_;
   Tensor bias_;  ///< (R, E), undefined for none
   Linear gate_{nullptr};

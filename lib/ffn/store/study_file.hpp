@@ -13,7 +13,7 @@
 namespace ffn {
 
 /// Keys of model.ffn that say how wide it is.
-inline constexpr const char* kWidthKeys[] = {"d_ff", "expansion", "match", "match_tolerance"};
+inline constexpr const char* kWidthKeys[] = {"d_ff", "expansion", "match", "match_tolerance", "match_multiple_of"};
 
 struct StudyFile {
   struct Variant {

@@ -8,11 +8,8 @@
 namespace ffn {
 
 double dropout_rate(const FfnConfig& ffn) {
-  struct Rate {
-    double operator()(const FfnSize& size) const { return size.dropout; }
-    double operator()(const NoFfnConfig&) const { return 0; }
-  };
-  return std::visit(Rate{}, ffn);
+  const FfnSize* size = size_of(ffn);
+  return size ? size->dropout : 0;
 }
 
 std::vector<OptimizerConfig> optimizer_configs(const std::vector<RunConfig>& runs) {

@@ -377,7 +377,7 @@ void add_list(CommandLine program, CommonOptions& common) {
   auto command = program.subcommand("list", "what there is to choose from: activations, layers, tasks, …");
   auto options = std::make_shared<ListOptions>();
   command.option("what", options->what, "which list")
-      .type("")
+      .type("WHAT")
       .one_of({"activations", "ffns", "routers", "inits", "optimizers", "positions", "tasks", "functions", "metrics", "keys", "configs",
                "experiments"});
   command.option("prefix", options->prefix, "only keys that begin so; of tasks the one of this name; of activations the formula to draw")

@@ -251,7 +251,7 @@ class Manual(CompletionTest):
 
     def test_words_that_may_be_left_out_stand_in_brackets(self):
         synopsis = re.sub(r"\\f.|\\", "", self.ok("man").stdout.partition(".SH SYNOPSIS")[2].partition(".SH")[0]).splitlines()
-        for line in ("ffn-train [OPTION...] [CONFIG] [KEY=VALUE...]", "ffn-train list [OPTION...] [activations|ffns|tasks|functions|metrics|keys|configs|experiments] [NAME]", "ffn-train inspect [OPTION...] RUN"):
+        for line in ("ffn-train [OPTION...] [CONFIG] [KEY=VALUE...]", "ffn-train list [OPTION...] [WHAT] [NAME]", "ffn-train inspect [OPTION...] RUN"):
             self.assertIn(line, synopsis)
         for command, optional in (("runs", True), ("demo", True), ("compare", False), ("cp", False)):
             line = next(line for line in synopsis if line.startswith(f"ffn-train {command} ")).replace("[OPTION...]", "")

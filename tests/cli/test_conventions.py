@@ -245,8 +245,8 @@ class Telling(ProgramTest):
             self.assertIn(key, keys)
         for row in rows:
             self.assertRegex(row["key"], r"^[a-z_]+(\.[a-z_0-9]+)*$")
-        self.assertEqual([row["of kind"] for row in rows if row["key"] == "model.ffn.top_k"], ["moe"])
-        self.assertEqual([row["of kind"] for row in rows if row["key"] == "model.ffn.activation"], ["positionwise, gated, moe, formula, conv1x1"])
+        self.assertEqual([row["of kind"] for row in rows if row["key"] == "model.ffn.top_k"], ["moe", "pkm, peer"])
+        self.assertEqual([row["of kind"] for row in rows if row["key"] == "model.ffn.activation"], ["positionwise, gated, moe, formula, conv1x1, peer"])
         self.write("xor.json", XOR)
         for key in ("model.ffn.dropout", "train.optimizer.weight_decay", "train.schedule.warmup_steps", "compute.tf32"):
             fallback = next(row["default"] for row in rows if row["key"] == key)
@@ -321,7 +321,7 @@ class Usage(ProgramTest):
     def test_what_cannot_be_parsed_is_said_as_every_error_with_an_example(self):
         for words, said in ((["report"], "report needs DIR: studies or runs"), (["compare"], "compare needs DIR"), (["curves"], "curves needs DIR"), (["cp", "xor"], "cp needs FILE"),
                             (["merge", "a"], "merge needs --out DIR"), (["completion"], "completion needs one of bash, zsh, fish"),
-                            (["list", "foo"], "list: expected one of activations, ffns, tasks, functions, metrics, keys, configs, experiments, got 'foo'"),
+                            (["list", "foo"], "list: expected one of activations, ffns, routers, inits, optimizers, positions, tasks, functions, metrics, keys, configs, experiments, got 'foo'"),
                             (["list", "activation"], 'did you mean "activations"?'), (["xor", "-j", "0"], "--jobs: expected an integer from 1 to 4096, got '0'"),
                             (["xor", "-j", "many"], "--jobs: expected an integer from 1 to 4096, got 'many'"), (["xor", "-o"], "--out needs a value: DIR"),
                             (["compare", "a", "--alpha", "nan"], "--alpha: expected a number from 1e-06 to 0.49, got 'nan'"),

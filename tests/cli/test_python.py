@@ -248,6 +248,8 @@ class Layers(unittest.TestCase):
                 self.assertIn(kind, ffn_train.FFNS, "a new kind of FFN: write its module in scripts/ffn_train.py")
                 change = {"bias": False} if rest == ["no_bias"] else {"activation": rest[0]}  # a formula has its own biases
                 config = {**FFN, **defaults(kind), **(self.NORMED if kind == "formula" else {}), **change}
+                if kind in ("pkm", "peer"):
+                    config.update(keys=3, key_width=4, heads=SHAPE.H, top_k=2)
                 self.check(case, ffn_train.FFNS[kind](SHAPE.D, SHAPE.F, config))
         for causal in (True, False):
             for scores in ("position", "content"):
@@ -469,8 +471,8 @@ class Runs(ProgramTest):
         + [{"num_experts": 2, "top_k": 1, "match": "active_params", "expansion": 4, "d_ff": None, "match_tolerance": 1}],
         "none": [{"d_ff": None, "activation": None}],
         "conv1x1": [{}, {"bias": False}],
-        "pkm": [{**MEMORY, **more} for more in ({"activation": None}, {"activation": None, "bias": False, "query_norm": True, "top_k": 1})],
-        "peer": [{**MEMORY, **more} for more in ({}, {"bias": False, "query_norm": True, "top_k": 5})],
+        "pkm": [{**MEMORY, "activation": None}, {**MEMORY, "activation": None, "bias": False, "query_norm": True, "top_k": 1}],
+        "peer": [MEMORY, {**MEMORY, "bias": False, "query_norm": True, "top_k": 5}],
         "formula": [Layers.PLAIN, {**Layers.GATED, "activation": None, "dropout": 0.2, "formula": "dropout(silu(g) * u) @ down.weight + down.bias"},
                     {**Layers.PLAIN, "match": "params", "expansion": 2, "d_ff": None, "match_tolerance": 1}],
     }

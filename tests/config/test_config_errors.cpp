@@ -57,7 +57,7 @@ TEST_CASE("an unknown key with nothing near is answered with the keys that exist
 
 TEST_CASE("a key of another kind is unknown") {
   CHECK(problems_in("{\"model\": {\"ffn\": {\"kind\": \"gated\", \"top_k\": 2}}}") ==
-        "x.json:1  /model/ffn/top_k: unknown key \"top_k\"; only kind moe has it");
+        "x.json:1  /model/ffn/top_k: unknown key \"top_k\"; only kind moe or pkm or peer has it");
   CHECK(problems_in("{\"model\": {\"ffn\": {\"num_experts\": 2}}}") ==
         "x.json:1  /model/ffn/num_experts: unknown key \"num_experts\"; only kind moe has it");
 }

@@ -34,6 +34,20 @@ TEST_CASE("a gated layer matched to the plain one has two thirds of its width") 
   CHECK(width<GatedConfig>(R"({"d_model": 128, "ffn": {"kind": "gated", "match": "params"}})") == 341);
 }
 
+TEST_CASE("a matched width is rounded up to a multiple, as LLaMA's are") {
+  const auto llama = [](int d_model) {
+    return width<GatedConfig>(
+        "{\"d_model\": " + std::to_string(d_model) +
+        R"(, "ffn": {"kind": "gated", "bias": false, "match": "params", "match_multiple_of": 256, "match_tolerance": 1}})");
+  };
+  CHECK(llama(4096) == 11008);  // 7B: Touvron et al. 2023, arXiv:2302.13971, and its params.json
+  CHECK(llama(5120) == 13824);  // 13B
+  CHECK(llama(384) == 1024);
+  CHECK(problems_in(R"({"model": {"d_model": 128, "ffn": {"kind": "gated", "bias": false, "match": "params", "match_multiple_of": 256}}})")
+            .find("the nearest width (512, a multiple of 256) misses") != std::string::npos);
+  CHECK(problems_in(R"({"model": {"ffn": {"match_multiple_of": 8}}})").find("match is none") != std::string::npos);
+}
+
 TEST_CASE("a plain layer matched to itself keeps its width") {
   CHECK(width<PositionwiseConfig>(R"({"d_model": 24, "ffn": {"expansion": 3, "match": "params"}})") == 72);
   CHECK(width<PositionwiseConfig>(R"({"d_model": 24, "ffn": {"expansion": 3, "match": "flops"}})") == 72);
@@ -43,7 +57,7 @@ TEST_CASE("the matched cost is as near to the plain one as a whole width allows"
   std::vector<std::string> ffns{R"("kind": "moe", "num_experts": 4, "top_k": 2)",
                                 R"("kind": "moe", "num_experts": 3, "top_k": 1, "gated": true)"};
   for (const auto& kind : choices("model.ffn")) {
-    if (kind != "none" && kind != "formula") ffns.push_back("\"kind\": \"" + kind + "\"");
+    if (kind != "none" && kind != "formula" && kind != "pkm" && kind != "peer") ffns.push_back("\"kind\": \"" + kind + "\"");
   }
   std::size_t seen = 0;
   for (const char* match : {"params", "flops", "active_params"}) {

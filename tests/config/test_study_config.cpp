@@ -242,7 +242,7 @@ TEST_CASE("a mistake that several variants share is said once") {
 }
 
 TEST_CASE("a key of one kind that is swept in a grid with another kind is refused once") {
-  const char* expected = "s.json:1  /sweep/grid/model.ffn.top_k: unknown key \"top_k\"; only kind moe has it (in variant ";
+  const char* expected = "s.json:1  /sweep/grid/model.ffn.top_k: unknown key \"top_k\"; only kind moe or pkm or peer has it (in variant ";
   CHECK(problems_in_study(R"({"sweep": {"grid": {"model.ffn.kind": ["positionwise", "moe"], "model.ffn.top_k": [1, 2]}}})") ==
         expected + std::string("kind=positionwise+top_k=1 and 1 more)"));
   CHECK(problems_in_study(R"({"sweep": {"grid": {"model.ffn.top_k": [1, 2], "model.ffn.kind": ["positionwise", "moe"]}}})") ==

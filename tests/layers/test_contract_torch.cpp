@@ -38,6 +38,14 @@ std::vector<std::pair<std::string, FfnConfig>> all_ffns(const std::string& activ
           config.gated = false;
         }
         out.emplace_back(name, config);
+      } else if constexpr (std::is_base_of_v<MemoryFields, Kind>) {
+        config.keys = 4;
+        config.key_width = 6;
+        config.top_k = 3;
+        config.bias = bias;
+        config.query_norm = !bias;
+        if constexpr (std::is_same_v<Kind, PeerConfig>) config.activation = activation;
+        out.emplace_back(Kind::kKind + suffix, config);
       }
     });
   }

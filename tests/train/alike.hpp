@@ -13,10 +13,11 @@ namespace ffn::test {
 
 // Not for the cases: they do not reach the code that trains.
 inline bool is_elsewhere(const std::string& path) {
-  return path == "keep" || path.rfind("compute.", 0) == 0 ||  // what trains is what the tests name
-         path.rfind("log.", 0) == 0 ||                        // what is written beside; tests/cli/test_export.py, test_cohort.cpp
-         path.rfind("train.target", 0) == 0 ||                // test_resume.cpp, test_metrics.cpp
-         (path.size() > 6 && path.compare(path.size() - 6, 6, ".match") == 0);  // decides a width, config/test_matching.cpp
+  return path == "keep" || path.rfind("compute.", 0) == 0 ||      // what trains is what the tests name
+         path.rfind("log.", 0) == 0 ||                            // what is written beside; tests/cli/test_export.py, test_cohort.cpp
+         path.rfind("train.target", 0) == 0 ||                    // test_resume.cpp, test_metrics.cpp
+         path.find(".match_multiple_of") != std::string::npos ||  // decides a width, as the next: config/test_matching.cpp
+         (path.size() > 6 && path.compare(path.size() - 6, 6, ".match") == 0);
 }
 
 // A small run in which everything that can be chosen acts.
@@ -80,6 +81,8 @@ inline RunConfig chosen(const RunConfig& config, const std::string& path, const 
   if (value == "true" || value == "false") at = value == "true";
   else if (at.is_object()) at = of_kind(value);
   else at = value;
+  const std::string of_bias = ".center_bias";
+  if (const auto end = path.rfind(of_bias); end != std::string::npos) at_path(json, path.substr(0, end) + ".bias_step") = 0.01;
   return read_back(json, path + " = " + value);
 }
 

@@ -74,10 +74,18 @@ void FfnSize::describe_width(FieldVisitor& v) {
   v.require(!(d_ff && expansion), "expansion", "both d_ff (" + number(d_ff.value_or(0)) + ") and expansion are set; remove one", {"d_ff"});
 }
 
-void FfnSize::describe_activation(FieldVisitor& v) {
+namespace {
+
+void describe_phi(FieldVisitor& v, std::string& activation) {
   v.choice({"activation", "φ: a name, or a formula in z such as \"z * sin(z)\""}, activation, activation_choices());
   const std::string problem = activation_problem(activation);
   v.require(problem.empty(), "activation", problem);
+}
+
+}  // namespace
+
+void FfnSize::describe_activation(FieldVisitor& v) {
+  describe_phi(v, activation);
   v.json(
       {"activation_parameters",
        "trained parameters of the activation: name → start, as in {\"beta\": 1} for \"z * sigmoid(beta * z)\"; {\"beta\": {\"start\": 1, "
@@ -230,7 +238,7 @@ std::vector<Role> MemoryFields::with_norm(std::vector<Role> roles) const {
 
 void PeerConfig::describe(FieldVisitor& v) {
   describe_memory(v);
-  v.choice({"activation", "φ of the experts"}, activation, activation_choices());
+  describe_phi(v, activation);
 }
 
 namespace {

@@ -107,7 +107,9 @@ class WriteOut {
   void run() {
     const Json named = ffn_.value("kind", Json(PositionwiseConfig::kKind));
     const std::string kind = named.is_string() ? named.get<std::string>() : NoFfnConfig::kKind;  // an error, said where it is read
-    if (kind == NoFfnConfig::kKind) return;
+    for (const char* without : {NoFfnConfig::kKind, PkmConfig::kKind, PeerConfig::kKind}) {
+      if (kind == without) return;
+    }
     const Json activation = ffn_.value("activation", Json(FfnSize{}.activation));
     const Json parameters = ffn_.value("activation_parameters", Json::object());
     if (!activation.is_string() || !parameters.is_object()) return;  // said where it is read
@@ -117,7 +119,6 @@ class WriteOut {
     if (!is_trained) return;
     if (kind == Conv1x1Config::kKind)
       return problem("activation", "a convolution takes no activation with trained parameters; kind positionwise is the same function");
-    if (kind == PeerConfig::kKind) return problem("activation", "peer takes no activation with trained parameters; choose one without");
     const Origin origin = document_.origin(outer_ + "/activation");
     Json written_from{{"activation", activation}};
     if (!parameters.empty()) written_from["activation_parameters"] = parameters;

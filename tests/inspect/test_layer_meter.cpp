@@ -73,6 +73,9 @@ TEST_CASE("the metrics of a mixture count its experts' tokens, and what nothing 
   const auto values = mean_of(meter.measure(0, made.row.data()));
   CHECK(values.load_entropy == Approx(std::log(2)));
   CHECK(values.max_violation == Approx(1));  // half of the tokens, where a quarter is even
+  CHECK(values.dead_experts == Approx(0.5));
+  const double sum = std::exp(3) + 2 + std::exp(-3);  // of the logits 3, 0, 0, -3
+  CHECK(values.token_entropy == Approx(std::log(sum) - 3 * (std::exp(3) - std::exp(-3)) / sum));
   CHECK(values.dead_units == Approx(0.5));
   CHECK(values.effective_rank == Approx(1));
 }
@@ -95,7 +98,7 @@ TEST_CASE("a network in training is measured as inspect measures it") {
     hand_made::show_corners(made);
     LayerMeter meter(made.model, kPairs, corners());
     const auto values = mean_of(meter.measure(0, made.row.data()));
-    double zeros = 0, near_zeros = 0, rank = 0, entropy = 0, violation = 0;
+    double zeros = 0, near_zeros = 0, rank = 0, entropy = 0, violation = 0, token_entropy = 0;
     const auto blocks = made.values();
     for (std::size_t b = 0; b < blocks.size(); ++b) {
       const bool mixture = blocks[b].routed.num_experts > 0;
@@ -103,6 +106,7 @@ TEST_CASE("a network in training is measured as inspect measures it") {
         const auto routing = inspect::report_on(blocks[b].routed, inspect::TokenKinds{}, made.inputs);
         entropy += routing.load_entropy;
         violation += routing.max_violation;
+        token_entropy += routing.token_entropy;
         continue;  // inspect measures an expert by its own root mean square
       }
       const auto report = inspect::report_on(
@@ -115,6 +119,7 @@ TEST_CASE("a network in training is measured as inspect measures it") {
     const auto count = static_cast<double>(blocks.size());
     CHECK(values.load_entropy == Approx(entropy / count));
     CHECK(values.max_violation == Approx(violation / count));
+    CHECK(values.token_entropy == Approx(token_entropy / count));
     if (blocks[0].routed.num_experts > 0) continue;
     CHECK(values.zero_fraction == Approx(zeros / count));
     CHECK(values.near_zero_fraction == Approx(near_zeros / count));

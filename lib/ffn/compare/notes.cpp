@@ -185,7 +185,8 @@ void note_most_bits(const std::vector<FoundRun>& runs, Comparison& out) {
     return std::string(text);
   };
   const std::string range = most.size() == 1 ? "" : " to " + shown(*most.rbegin()) + ", by the layer's size";
-  out.notes.push_back("all facts known would be " + shown(*most.begin()) + range + " (" + metric::kValMostBitsPerParam.name + ")");
+  out.notes.push_back("all facts known would be " + shown(*most.begin()) + range + " (" + metric::kValMostBitsPerParam.name + ")" +
+                      (runs.at(0).keys.count("task.draws") > 0 ? "; of facts that task.draws leaves out nothing can be known" : ""));
 }
 
 // Seeds of a table or of images are no fresh data, as they are where a task draws its examples.

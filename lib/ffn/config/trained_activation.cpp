@@ -105,8 +105,9 @@ class WriteOut {
       : document_(document), outer_(std::move(outer)), problems_(problems), ffn_(document.tree()[Json::json_pointer(outer_)]) {}
 
   void run() {
-    const std::string kind = ffn_.value("kind", Json()).is_string() ? ffn_["kind"].get<std::string>() : "";
-    if (kind.empty() || kind == NoFfnConfig::kKind) return;
+    const Json named = ffn_.value("kind", Json(PositionwiseConfig::kKind));
+    const std::string kind = named.is_string() ? named.get<std::string>() : NoFfnConfig::kKind;  // an error, said where it is read
+    if (kind == NoFfnConfig::kKind) return;
     const Json activation = ffn_.value("activation", Json(FfnSize{}.activation));
     const Json parameters = ffn_.value("activation_parameters", Json::object());
     if (!activation.is_string() || !parameters.is_object()) return;  // said where it is read

@@ -209,7 +209,7 @@ class Users(Program):
     def test_odd_arguments(self):
         long = "x" * 300
         config = self.write("x.json", XOR)
-        self.refused(2, "--config", "", says="the name of the config is empty")
+        self.refused(2, "--config", "", says="--config is empty")
         self.refused(2, "--config", long, says="File name too long")
         self.refused(2, "--config", config, long)
         self.refused(2, long)

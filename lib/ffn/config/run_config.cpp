@@ -144,6 +144,7 @@ void hash_initial_weights(const Document& document, ModelConfig& model, std::vec
   const Origin& origin = document.origin("/model/init_from");
   if (model.init_from.empty() || (!model.init_hash.empty() && document.origin("/model/init_hash").layer >= origin.layer)) return;
   try {
+    model.init_from = named_directory(model.init_from).string();
     model.init_hash = sha256_hex(read_file(model.initial_weights(), "file of weights", ExitCode::data, std::uintmax_t{1} << 36));
   } catch (const Error& error) {
     problems.push_back({origin.text(), "/model/init_from", error.what()});

@@ -36,10 +36,23 @@ bool is_reserved(const std::string& name) {
   return is_moved_aside(name) || is_temporary(name) || std::find(std::begin(kFiles), std::end(kFiles), name) != std::end(kFiles);
 }
 
+struct HasTokens {
+  bool operator()(const TextConfig&) const { return true; }
+  bool operator()(const SequenceXorConfig&) const { return true; }
+  bool operator()(const FactsConfig&) const { return true; }
+  bool operator()(const SequenceConfig&) const { return true; }
+  template <class Config>
+  bool operator()(const Config&) const {
+    return false;
+  }
+};
+
 // The first fault of a role → factor; "" if there is none.
-std::string lr_scale_problem(const Json& lr_scale, const ModelConfig& model) {
+std::string lr_scale_problem(const Json& lr_scale, const ModelConfig& model, const TaskConfig& task) {
   std::vector<std::string> known;
-  for (const Role role : model.roles()) known.push_back(role_name(role));
+  for (const Role role : model.roles()) {
+    if (role != Role::position || std::visit(HasTokens{}, task)) known.push_back(role_name(role));
+  }
   for (const auto& [role, factor] : lr_scale.items()) {
     if (std::find(known.begin(), known.end(), role) == known.end())
       return "the model has no parameters of the role " + shortened(role) + did_you_mean(role, known) + "; its roles: " + join(known);
@@ -75,9 +88,9 @@ void RunConfig::describe(FieldVisitor& v) {
             shortened(name) + " is not a directory name; use up to 128 letters, digits and -_.+=, not starting with a dot or dash");
   v.require(!is_reserved(name), "name", shortened(name) + " is reserved: ffn-train uses it for its own files");
   const std::string of_rates =
-      std::visit([&](const auto& optimizer) { return lr_scale_problem(*optimizer.lr_scale, model); }, train.optimizer);
+      std::visit([&](const auto& optimizer) { return lr_scale_problem(*optimizer.lr_scale, model, task); }, train.optimizer);
   v.require(of_rates.empty(), "train.optimizer.lr_scale", of_rates,
-            {"model.ffn.kind", "model.ffn.parameters", "model.attention", "model.norm.kind"});
+            {"model.ffn.kind", "model.ffn.parameters", "model.attention", "model.norm.kind", "task.kind"});
   const std::string untied = model.tie ? why_not_tied(task) : "";
   v.require(untied.empty(), "model.tie",
             "the head can be the embedding only where the task's classes are its tokens, as of text; of this task " + untied +

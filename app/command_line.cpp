@@ -80,7 +80,12 @@ Option Option::real_in(double low, double high) {
   return *this;
 }
 Option Option::non_negative() {
-  option_->check(saying(CLI::NonNegativeNumber, "a number of at least 0"));
+  const auto is_one = [](const std::string& given) {
+    double value = 0;
+    const bool fits = CLI::detail::lexical_cast(given, value) && std::isfinite(value) && value >= 0;  // NaN does not
+    return fits ? std::string() : "expected a number of at least 0, got '" + given + "'";
+  };
+  option_->check(CLI::Validator(is_one, CLI::NonNegativeNumber.get_description()));
   return *this;
 }
 Option Option::one_of(const std::vector<std::string>& words, bool listed_in_help) {
@@ -96,15 +101,6 @@ Option Option::excludes(const Option& other) {
   option_->excludes(other.option_);
   return *this;
 }
-Option Option::not_empty(const char* what) {
-  option_->check([option = option_, what](const std::string& given) {
-    if (given.empty())
-      throw UsageError(option->get_name() + " names no " + what,
-                       "leave it out, or write " + option->get_name() + " " + option->get_type_name());
-    return std::string();
-  });
-  return *this;
-}
 Option Option::directory() {
   const auto expand = [](std::string& given) {
     given = expand_home(given);
@@ -112,21 +108,34 @@ Option Option::directory() {
     return std::string();
   };
   option_->transform(CLI::Validator(expand, ""));
-  return not_empty("directory");
+  return *this;
 }
 bool Option::given() const { return option_->count() > 0; }
+
+namespace {
+
+// An empty text, often of a shell variable that is not set, would count as an option left out.
+CLI::Option& not_empty(CLI::Option& option) {
+  return *option.check([&option](const std::string& given) {
+    if (!given.empty()) return std::string();
+    const std::string name = option.get_positional() && option.get_lnames().empty() ? option.get_type_name() : option.get_name();
+    throw UsageError(name + " is empty", "leave it out, or give it a value");
+  });
+}
+
+}  // namespace
 
 CommandLine CommandLine::subcommand(const char* name, const char* doc) { return {*app_->add_subcommand(name, doc), *declarations_}; }
 
 Option CommandLine::option(const char* names, std::string& value, const char* doc) {
-  return {*app_->add_option(names, value, doc), *declarations_};
+  return {not_empty(*app_->add_option(names, value, doc)), *declarations_};
 }
 Option CommandLine::option(const char* names, std::optional<std::string>& value, const char* doc) {
   const auto take = [&value](const std::string& given) { value = given; };
-  return {*app_->add_option_function<std::string>(names, take, doc), *declarations_};
+  return {not_empty(*app_->add_option_function<std::string>(names, take, doc)), *declarations_};
 }
 Option CommandLine::option(const char* names, std::vector<std::string>& value, const char* doc) {
-  return {*app_->add_option(names, value, doc), *declarations_};
+  return {not_empty(*app_->add_option(names, value, doc)), *declarations_};
 }
 Option CommandLine::option(const char* names, int& value, const char* doc) {
   return {*app_->add_option(names, value, doc), *declarations_};

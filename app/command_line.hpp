@@ -51,8 +51,7 @@ class Option {
   Option non_negative();
   Option one_of(const std::vector<std::string>& words, bool listed_in_help = true);
   Option excludes(const Option& other);
-  Option not_empty(const char* what);  ///< `what` it names: "file"
-  /// A directory: no empty name; "~/" is the home directory where no shell saw to it.
+  /// A directory: "~/" is the home directory where no shell saw to it.
   Option directory();
 
   bool given() const;  ///< on the command line; known when the action runs
@@ -71,6 +70,7 @@ class CommandLine {
   CommandLine subcommand(const char* name, const char* doc);
 
   /// `names` as in "-o,--out", or without dashes for a positional argument.
+  /// An empty text is refused.
   Option option(const char* names, std::string& value, const char* doc);
   Option option(const char* names, std::optional<std::string>& value, const char* doc);
   Option option(const char* names, std::vector<std::string>& value, const char* doc);

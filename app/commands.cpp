@@ -12,7 +12,6 @@
 #include "ffn/base/files.hpp"
 #include "ffn/base/suggest.hpp"
 #include "ffn/report/fit.hpp"
-#include "ffn/store/run_directory.hpp"
 #include "load_config.hpp"
 
 namespace ffn::app {
@@ -196,8 +195,7 @@ std::vector<std::string> all_overrides(const CommonOptions& common) {
   if (common.engine) overrides.push_back("compute.engine=" + dump_json_lossy(*common.engine));
   if (common.device) overrides.push_back("compute.device=" + dump_json_lossy(*common.device));
   if (common.init_from)
-    overrides.push_back("model.init_from=" +
-                        dump_json_lossy(std::filesystem::absolute(named_directory(expand_home(*common.init_from))).string()));
+    overrides.push_back("model.init_from=" + dump_json_lossy(std::filesystem::absolute(expand_home(*common.init_from)).string()));
   if (common.threads > 0) overrides.push_back("compute.threads=" + std::to_string(common.threads));
   return overrides;
 }

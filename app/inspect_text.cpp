@@ -208,7 +208,10 @@ std::string layer_text(const ModelConfig& model) {
   if (!size) return std::string(kind);
   const auto* moe = std::get_if<MoeConfig>(&model.ffn);
   const std::string d = std::to_string(model.d_model), f = std::to_string(size->hidden_width(model.d_model));
-  return std::string(kind) + " " + d + " → " + f + " → " + d + ", " + size->activation +
+  const FormulaText* formula = formula_of(model.ffn);
+  const std::string trained = formula ? formula->written_from->value("activation", "") : "";
+  const bool has_none = formula && trained.empty() && !formula->calls_phi();
+  return std::string(kind) + " " + d + " → " + f + " → " + d + (has_none ? "" : ", " + (trained.empty() ? size->activation : trained)) +
          (moe ? ", top " + std::to_string(moe->top_k) + " of " + std::to_string(moe->num_experts) + " experts" : "");
 }
 

@@ -91,6 +91,14 @@ void print_metrics(const RunDirectory& directory, const RunSummary& summary, con
     std::cout << sentence_and_command("curves:", "ffn-train curves " + shell_word(directory.path().string()), STDOUT_FILENO) << "\n";
 }
 
+void print_divergence(const RunConfig& config, const std::optional<Divergence>& divergence) {
+  if (!divergence) return;
+  const bool by_start = divergence->step == 0 && !config.model.init_from.empty();
+  print_text("diverged at step " + format_count(divergence->step) + "; " +
+             (by_start ? "the weights of model.init_from are too large: start from a run that ended well"
+                       : "a lower train.optimizer.lr or train.clip_norm=1 may help"));
+}
+
 // A run's results for a person: what it reached, when, at what cost, and where everything is.
 void print_summary(const RunDirectory& directory, const RunConfig& config, const RunSummary& summary, const CommonOptions& common) {
   if (common.json) {
@@ -109,8 +117,7 @@ void print_summary(const RunDirectory& directory, const RunConfig& config, const
     print_text("target " + goal + ": " + (summary.hit ? "reached at step " + format_count(summary.hit->step) : "not reached") +
                (target.stop && summary.steps < config.train.steps ? "; the run ended there (train.target.stop)" : ""));
   }
-  if (summary.divergence)
-    print_text("diverged at step " + format_count(summary.divergence->step) + "; a lower train.optimizer.lr or train.clip_norm=1 may help");
+  print_divergence(config, summary.divergence);
   print_text("results: " + directory.path().string());
   if (writes_text(config.task) && summary.end == RunEnd::done)
     std::cout << sentence_and_command("next:", "ffn-train sample " + shell_word(directory.path().string()), STDOUT_FILENO) << "\n";
@@ -125,12 +132,16 @@ class Dummy final : public ProgressObserver {
  public:
   using ProgressObserver::ProgressObserver;
   void evaluated(std::size_t, const Evaluation& e) override { last_ = e; }
-  void finished(std::size_t, const RunResult& result) override { end_ = result.end; }
+  void finished(std::size_t, const RunResult& result) override {
+    end_ = result.end;
+    divergence_ = result.divergence;
+  }
   bool stop_requested() override { return app::stop_requested(); }
   bool evaluating(std::int64_t step, double share) override { return ProgressObserver::evaluating(step, share) && !app::stop_requested(); }
 
   Evaluation last_;
   RunEnd end_ = RunEnd::done;
+  std::optional<Divergence> divergence_;
 };
 
 ProgressOptions progress_of_run(const RunConfig& config, const CommonOptions& common) {
@@ -185,9 +196,11 @@ int fast_dev_run(RunConfig config, std::int64_t steps, const CommonOptions& comm
     if (name == "val/loss") loss = value;
   }
   if (common.json) print_json(out);
-  else
-    print_text(config.name + ": " + std::to_string(observer.last_.step) + " steps ran, val/loss " + format_significant(loss, 4) +
-               "; nothing was kept");
+  else {
+    print_text(config.name + ": " + format_counted(static_cast<std::size_t>(observer.last_.step), "step") + " ran, val/loss " +
+               format_significant(loss, 4) + "; nothing was kept");
+    print_divergence(config, observer.divergence_);
+  }
   return exit_code(observer.end_);
 }
 

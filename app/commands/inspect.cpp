@@ -111,14 +111,12 @@ void add_inspect(CommandLine program, CommonOptions& common) {
   const auto neuron = command
                           .option("--neuron", options->neuron,
                                   "one neuron with what it fires on: 0.17 is number 17 of block 0, in a mixture 0.3.17 that of expert 3")
-                          .type("NAME")
-                          .not_empty("neuron");
+                          .type("NAME");
   const auto trace = command.option("--trace", options->trace, "an input step by step: a text; vectors such as \"1,-1 1,1\" or \"10 11\"")
                          .type("INPUT")
                          .excludes(neuron);
   command.option("-o,--out", options->out, "write it with its pictures to this file, a page for browsers")
       .type("FILE.html")
-      .not_empty("file")
       .excludes(neuron);
   add_output_options(command, common);
   command.run([&common, options, trace] { return inspect_run(*options, trace.given(), common); });

@@ -101,9 +101,7 @@ void add_report(CommandLine program, CommonOptions& common) {
   auto command = program.subcommand("report", "a comparison with its pictures, as one HTML file");
   auto options = std::make_shared<ReportOptions>();
   add_question_options(command, options->question);
-  command.option("-o,--out", options->out, "the file to write; report.html in DIR otherwise, or here where there are several")
-      .type("FILE")
-      .not_empty("file");
+  command.option("-o,--out", options->out, "the file to write; report.html in DIR otherwise, or here where there are several").type("FILE");
   command.option("--figures", options->figures, "also every picture as SVG, and the table in LaTeX").type("DIR").directory();
   command.flag("--open", options->open, "show it in the browser");
   add_output_options(command, common);

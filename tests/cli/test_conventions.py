@@ -170,15 +170,19 @@ class Slips(ProgramTest):
             self.assertEqual((target["metric"], target.get("at_least"), target["at_most"]), ("val/loss", None, 0.01))
         self.assertIn("exactly one of at_least and at_most", self.refused("xor.json", *loss, "train.target.at_least=0.5"))
 
-    def test_directories_that_are_none(self):
-        for command in (("xor.json",), ("plan", "xor.json"), ("slurm", "xor.json")):
-            self.assertIn("--out names no directory", self.refused(*command, "-o", ""))
-
-    def test_files_and_neurons_that_are_none(self):
+    def test_an_option_whose_value_is_empty_is_refused(self):
         self.ok("xor", "train.steps=20", "-q")
-        for command, what in ((("inspect", "runs/xor/seed-0", "-o", ""), "--out names no file"), (("inspect", "runs/xor/seed-0", "--neuron", ""), "--neuron names no neuron"),
-                              (("report", "runs/xor", "-o", ""), "--out names no file")):
-            self.assertIn(what, " ".join(self.fails(2, *command).split()))
+        run = "runs/xor/seed-0"
+        for command, name in (((), "--out"), (("plan",), "--out"), (("slurm",), "--out"), (("inspect", run), "--out"), (("inspect", run), "--neuron"),
+                              (("report", "runs/xor"), "--out"), (("compare", run), "--target"), (("compare", run), "--metric"), (("compare", run), "--by"),
+                              (("compare", run), "--reference"), (("curves", run), "--metric"), ((), "--config"), ((), "--engine"), ((), "--init-from")):
+            self.assertIn(f"{name} is empty", self.fails(2, *command, name, ""))
+        self.assertIn("DIR... is empty", self.fails(2, "compare", ""))
+
+    def test_a_smallest_difference_is_a_finite_number(self):
+        self.ok("xor", "train.steps=20", "-q")
+        for given in ("nan", "inf", "-1", "1e999", "some"):
+            self.assertIn(f"--min-effect: expected a number of at least 0, got '{given}'", self.fails(2, "compare", "runs/xor", f"--min-effect={given}"))
 
     def test_a_tilde_is_the_home_directory(self):
         home = self.tmp / "home"

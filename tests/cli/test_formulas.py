@@ -124,6 +124,22 @@ class Formulas(ProgramTest):
         self.assertIn("with a trained parameter", self.ok("list", "activations").stdout)
         self.assertIn("z * sin(z)", self.ok("list", "activations", "z * sin(z)", "--plot").stdout)
 
+    def test_a_study_whose_activation_is_trained_varies_any_key_or_none(self):
+        path = self.write("phi.json", config({"kind": "positionwise"}, seeds=2))
+        swish = "activation=z * sigmoid(beta * z)"
+        for i, (keys, count) in enumerate((
+                (["activation=prelu"], 1), (["activation=prelu", "d_ff=4,8"], 2), (["activation=swish_beta", "match=none,params"], 2),
+                (["activation=prelu", "kind=positionwise,gated"], 2), ([swish, "activation_parameters.beta=0.5,1"], 2))):
+            self.ok(path, *("model.ffn." + key for key in keys), f"name=s{i}", "-q")
+            trained = [record(run)["config"]["model"]["ffn"]["kind"] for run in (self.tmp / f"runs/s{i}").glob("*/seed-0*/run.json")]
+            self.assertEqual(trained, ["formula"] * count)
+        ffn = {"kind": "positionwise", "activation": "gelu", "activation_parameters": {"beta": 1, "betta": 1, "x": 1}}
+        misspelled = self.write("betta.json", config(ffn, sweep={"grid": {"model.ffn.activation": ["relu", "swish_beta"]}}))
+        error = self.fails(2, "validate", misspelled)
+        self.assertIn("/model/ffn/activation_parameters/betta: no activation of the study has a parameter 'betta'; did you mean \"beta\"?", error)
+        self.assertIn("no activation of the study has a parameter 'x'; leave it out", error)
+        self.assertNotIn("'beta'", error)
+
     def test_a_layer_calls_every_function_and_a_transposed_matrix_alone_and_as_an_expert(self):
         tied = {"formula": "max(x @ W, 0.1 * (x @ W)) * s @ W.T + clip(b, -1, 1) + where(x > 0, sin(x), log1p(abs(x))) % 0.7 + pow(abs(x) + 1, k)",
                 "parameters": {"W": ["D", "F"], "b": ["D"], "s": ["F"], "k": [1]}, "init": {"b": 0.1, "s": 1, "k": 1.5}}

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """Runs that are trained further (keep: state), and that start from others' weights (--init-from)."""
 import json
+import math
 import os
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -175,7 +177,7 @@ class GoingOn(ProgramTest):
             self.assertTrue(all(abs(weights[0][name] - weights[1][name]).max() < 1e-9 for name in weights[0]), engine)
         again = self.ok(warm, "-o", "again", "-q")
         self.assertEqual(again.returncode, 0)
-        self.assertIn("already trained", self.ok(self.one, "model.init_from=runs/source/" + source.name, "name=libtorch", "train.optimizer.lr=1e-12").stderr)
+        self.assertIn("already trained", self.ok(self.one, "model.init_from=runs/source/seed-0", "name=libtorch", "train.optimizer.lr=1e-12").stderr)
         self.ok(self.one, "name=source", "seed=1")
         (other,) = (self.tmp / "runs/source").glob("seed-1*")
         shutil.copy(other / "model.safetensors", source / "model.safetensors")
@@ -188,6 +190,26 @@ class GoingOn(ProgramTest):
         self.assertIn("model.safetensors: the weights do not fit the model", error)
         self.assertIn("model.init_from starts from a run of the same task and model", error)
         self.assertIn("/model/init_from", self.fails(2, self.one, "model.init_from=nowhere"))
+
+    def test_weights_that_are_not_finite_are_refused_and_too_large_ones_named(self):
+        self.ok(self.one, "name=source")
+        (source,) = (self.tmp / "runs/source").glob("seed-*")
+        whole = (source / "model.safetensors").read_bytes()
+        begin = 8 + int.from_bytes(whole[:8], "little")
+        header = json.loads(whole[8:begin])
+        del header["__metadata__"]  # and with it the checksum
+        header = json.dumps(header).encode()
+        for name, number in (("nan", math.nan), ("infinite", -math.inf), ("large", 1e38)):
+            weights = whole[begin:-4] + struct.pack("<f", number) if name != "large" else struct.pack("<f", number) * ((len(whole) - begin) // 4)
+            (self.tmp / f"{name}.safetensors").write_bytes(struct.pack("<Q", len(header)) + header + weights)
+        for name in ("nan", "infinite"):
+            error = self.fails(3, self.one, f"model.init_from={name}.safetensors", f"name={name}")
+            self.assertIn(f"{name}.safetensors: the weights are not finite", error)
+            self.assertIn("start from a run that ended well", error)
+        for dev in ((), ("--fast-dev-run",)):
+            result = self.run_program(self.one, "model.init_from=large.safetensors", "name=large", *dev)
+            self.assertEqual(result.returncode, 1)
+            self.assertIn("diverged at step 0; the weights of model.init_from are too large", result.stdout)
 
 
 if __name__ == "__main__":

@@ -209,7 +209,7 @@ class Users(Program):
     def test_odd_arguments(self):
         long = "x" * 300
         config = self.write("x.json", XOR)
-        self.refused(2, "--config", "", says="the name of the config is empty")
+        self.refused(2, "--config", "", says="--config is empty")
         self.refused(2, "--config", long, says="File name too long")
         self.refused(2, "--config", config, long)
         self.refused(2, long)
@@ -293,6 +293,7 @@ class Users(Program):
         self.assertEqual(result.returncode, 1)
         self.assertNotIn(BUG, result.stderr)
         self.assertIn("nothing was kept", result.stdout)
+        self.assertRegex(result.stdout, "diverged at step [1-9]; a lower train.optimizer.lr or train.clip_norm=1 may help")
         self.assertIsInstance(json.loads(self.run_program(*command, "--json").stdout)["val/loss"], str)
 
     def test_validate_goes_on_after_a_bad_file(self):

@@ -161,6 +161,9 @@ class Text(InspectTest):
         self.assertIn("the layer is a formula", self.ok("inspect", run).stdout)
         steps = self.inspected(run, "--trace", "10")["blocks"][0]["steps"]
         self.assertEqual([s["name"] for s in steps], ["x", "y"])
+        self.assertNotIn("gelu", self.ok("inspect", run).stdout)  # swiglu has its own activation
+        run = self.trained({**XOR, "name": "swish"}, "model.ffn.activation=z * sigmoid(beta * z)", "model.ffn.activation_parameters.beta=1")
+        self.assertRegex(self.ok("inspect", run).stdout, r"^1 block: formula \d+ → \d+ → \d+, z \* sigmoid\(beta \* z\)\n")
         run = self.trained({**XOR, "name": "none"}, "model.ffn.kind=none")
         self.assertIn("no feed-forward layer", self.ok("inspect", run).stdout)
 

@@ -136,6 +136,7 @@ class Surfaces(ProgramTest):
     def test_a_report_has_a_panel_per_variant_with_three_seeds(self):
         page, figures = self.report(CIRCLE, "model.ffn.activation=relu,tanh", "seeds=4")
         self.assertEqual(list(figures), ["decision-regions"])
+        self.assertIn("A square for each of the first 3 seeds that left weights. The colour is", figures["decision-regions"])
         panels = figures["decision-regions"].split('<div class="panel">')[1:]
         self.assertEqual([re.search("<h3>(.*?)</h3>", panel)[1] for panel in panels], ["relu", "tanh"])
         for panel in panels:

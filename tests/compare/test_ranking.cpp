@@ -63,6 +63,20 @@ TEST_CASE("of two variants with one restricted mean the one that gets there goes
   CHECK(begins_with(answer_text(comparison), "gelu gets there first: 100 steps; relu never."));
 }
 
+TEST_CASE("a lead that the digits of the table hide is shown with more of them") {
+  std::vector<FoundRun> runs;
+  const std::vector<std::int64_t> wide = {1, 99, 1, 99, 1, 99, 1, 99};
+  auto later = wide;
+  later[0] += 1;
+  add_runs(runs, "relu", wide);
+  add_runs(runs, "gelu", later);
+  const auto comparison = compare(runs);
+  CHECK(*comparison.facets.at(0).groups.at(0).mean == 50.0);
+  CHECK(*comparison.facets.at(0).groups.at(1).mean == 50.125);
+  INFO(answer_text(comparison));
+  CHECK(begins_with(answer_text(comparison), "relu gets there first: 50.0 steps; gelu 50.1."));
+}
+
 TEST_CASE("more hits go before a smaller restricted mean, and the answer says how many") {
   std::vector<FoundRun> runs;
   const std::vector<std::int64_t> half = {1, kNever, 1, kNever, 1, kNever, 1, kNever};

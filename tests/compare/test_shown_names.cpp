@@ -1,4 +1,5 @@
 // What people are shown for keys and values, over runs that were never trained.
+#include "ffn/compare/run_keys.hpp"
 #include "ffn/compare/shown_names.hpp"
 #include "support/catch_plain.hpp"
 
@@ -22,6 +23,19 @@ Comparison named(const std::vector<FoundRun>& runs, const std::string& by, const
 }
 
 }  // namespace
+
+TEST_CASE("a kind goes before the keys that it brings along") {
+  std::vector<FoundRun> runs;
+  for (const char* lr : {"0.01", "0.02"}) {
+    runs.push_back(run_with("none", "", {{"model.ffn.kind", "none"}, {"train.optimizer.lr", lr}}));
+    runs.push_back(
+        run_with("plain", "", {{"model.ffn.kind", "positionwise"}, {"model.ffn.activation", "relu"}, {"train.optimizer.lr", lr}}));
+  }
+  const auto varying = varying_keys(runs);
+  CHECK(varying.front() == "model.ffn.activation");
+  CHECK(pick_by("", runs, varying) == "model.ffn.kind");
+  CHECK(facet_keys(runs, varying, "train.optimizer.lr") == std::vector<std::string>{"model.ffn.kind"});
+}
 
 TEST_CASE("a key is called by its last part, and by more where another one ends like it") {
   const std::vector<std::string> keys = {"model.norm.kind", "model.ffn.kind", "train.optimizer.lr", "model.ffn.router.kind", "seed"};

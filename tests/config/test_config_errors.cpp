@@ -270,7 +270,9 @@ TEST_CASE("a rate for a role that the model does not have is refused with those 
   CHECK(with(R"({"head": 0, "up": 2.5})") == "");
   CHECK(with(R"({"heads": 0})") ==
         "x.json:2  /train/optimizer/lr_scale: the model has no parameters of the role \"heads\"; did you mean \"head\"?; its roles: "
-        "embedding, position, up, down, head");
+        "embedding, up, down, head");
+  CHECK_THAT(with(R"({"position": 0})"), ContainsSubstring("no parameters of the role \"position\""));  // XOR has no positions
+  CHECK(problems_in(R"({"task": {"kind": "sequence_xor"}, "train": {"optimizer": {"lr_scale": {"position": 0}}}})") == "");
   CHECK_THAT(with(R"({"gate": 0})"), ContainsSubstring("no parameters of the role \"gate\""));
   CHECK(with(R"({"gate": 0})", R"({"ffn": {"kind": "gated"}})") == "");
   CHECK(with(R"({"router": 0, "norm": 0, "query": 0})", R"({"ffn": {"kind": "moe"}, "norm": {"kind": "rms"}, "attention": {}})") == "");

@@ -119,6 +119,17 @@ TEST_CASE("a formula without F has no width to match, and is told so") {
   CHECK(problems_of("\"F\"").find("no width to solve") == std::string::npos);
 }
 
+TEST_CASE("a formula that is possible at one width alone is refused at its place, or matched if that is its width") {
+  // x @ a ends in F, and a layer's result has to end in D = 16.
+  const auto problems_at = [](const std::string& expansion) {
+    return problems_in("{\"model\": {\"d_model\": 16, \"ffn\": {\"kind\": \"formula\", \"match\": \"params\", \"expansion\": " + expansion +
+                       ",\n\"formula\": \"x @ a\", \"parameters\": {\"a\": [\"D\", \"F\"]}}}}");
+  };
+  CHECK(problems_at("4").find("x.json:2  /model/ffn/formula: column 1: the result ends in F = 64; it has to end in D = 16") == 0);
+  // 256 parameters; the plain FFN has 2 · 16² and two biases of 16: 544.
+  CHECK(problems_at("1").find("/model/ffn/match: the nearest width (16) misses the plain FFN's params by -52.9 %") != std::string::npos);
+}
+
 TEST_CASE("a match that no width reaches is named together with the other problems") {
   const auto problems =
       problems_in("{\"train\": {\"steps\": 0},\n\"model\": {\"d_model\": 2, \"ffn\": {\"kind\": \"moe\", \"match\": \"params\"}}}");

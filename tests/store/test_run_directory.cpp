@@ -4,6 +4,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "ffn/base/marked_names.hpp"
 #include "ffn/base/safetensors.hpp"
 #include "ffn/data/run_identity.hpp"
 #include "ffn/store/run_directory.hpp"

@@ -1,7 +1,8 @@
-// Marks in the names of files and directories that hold no results: what was renamed (earlier results, damaged runs), and what is being
-// written. No run, study or variant has such a name.
+// Names of files and directories. Marks of those that hold no results: what was renamed (earlier results, damaged runs), and what is
+// being written; no run, study or variant has such a name. And the identity at the end of a run directory's name.
 #pragma once
 
+#include <filesystem>
 #include <string>
 
 namespace ffn {
@@ -17,5 +18,14 @@ inline bool is_moved_aside(const std::string& name) {
 inline bool is_temporary(const std::string& name) { return name.find(kTemporaryMark) != std::string::npos; }
 
 inline bool is_no_result(const std::string& name) { return is_moved_aside(name) || is_temporary(name) || name[0] == '.'; }
+
+inline constexpr std::size_t kIdentityDigits = 8;
+
+/// The identity at the end of a run directory's name: "1a2b3c4d".
+bool is_short_identity(const std::string& text);
+
+/// The directory that a person means by a path without the identity ("runs/xor/seed-0"). Throws UsageError with the candidates where
+/// there are several; the path itself where it exists or nothing is meant.
+std::filesystem::path named_directory(const std::filesystem::path& path);
 
 }  // namespace ffn

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <iterator>
 #include <set>
+#include <utility>
 
 #include "ffn/base/error.hpp"
 #include "ffn/base/suggest.hpp"
@@ -18,6 +19,11 @@ std::size_t num_values(const std::vector<FoundRun>& runs, const std::string& key
   std::set<std::string> values;
   for (const auto& run : runs) values.insert(value_of(run, key));
   return values.size();
+}
+
+// A kind brings keys of its own along, not they it.
+bool all_have(const std::vector<FoundRun>& runs, const std::string& key) {
+  return std::all_of(runs.begin(), runs.end(), [&](const FoundRun& run) { return run.keys.count(key) > 0; });
 }
 
 }  // namespace
@@ -54,7 +60,8 @@ bool determines(const std::vector<FoundRun>& runs, const std::string& given, con
 }
 
 std::vector<std::string> facet_keys(const std::vector<FoundRun>& runs, std::vector<std::string> varying, const std::string& by) {
-  std::stable_sort(varying.begin(), varying.end(), [&](const auto& a, const auto& b) { return num_values(runs, a) > num_values(runs, b); });
+  const auto rank = [&](const std::string& key) { return std::pair(-static_cast<int>(num_values(runs, key)), !all_have(runs, key)); };
+  std::stable_sort(varying.begin(), varying.end(), [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
   std::vector<std::string> out;
   for (const auto& key : varying) {
     const bool known = key == by || determines(runs, by, key) ||
@@ -88,7 +95,9 @@ std::string pick_by(const std::string& asked, const std::vector<FoundRun>& runs,
       throw UsageError("\"" + asked + "\" is the end of several keys that vary here", "name one of them: " + join(meant));
     throw UsageError("no run has a key \"" + asked + "\"" + did_you_mean(asked, varying), "keys that vary here: " + join(varying));
   }
-  return varying.empty() ? "model.ffn.activation" : varying[0];
+  if (varying.empty()) return "model.ffn.activation";
+  const auto first = std::find_if(varying.begin(), varying.end(), [&](const std::string& key) { return all_have(runs, key); });
+  return first == varying.end() ? varying[0] : *first;
 }
 
 std::vector<std::string> ordered_values(const std::vector<FoundRun>& runs, const std::string& by, bool in_given_order) {

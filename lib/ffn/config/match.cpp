@@ -43,10 +43,10 @@ bool is_possible(const FormulaText& text, std::int64_t d_model, std::int64_t wid
   return problems.empty();
 }
 
-// The least width of which all multiples give whole sizes ("F/2"), or 0.
+// The least width of which all multiples give whole sizes ("F/2"), or 0. A formula in which F has to be D is possible at one width alone.
 std::int64_t width_step(const FormulaText& text, std::int64_t d_model, const std::string& activation) {
   for (std::int64_t step = 1; step <= 64; ++step) {
-    if (is_possible(text, d_model, step, activation)) return step;
+    if (is_possible(text, d_model, step, activation) && is_possible(text, d_model, 2 * step, activation)) return step;
   }
   return 0;
 }
@@ -70,8 +70,9 @@ double solve_width(FfnConfig& ffn, std::int64_t d_model) {
   };
   const auto step = width_step(*formula, d_model, size.activation);
   if (step > 0) return at_width(up_to(width_by_halving(target, step, cost), std::lcm(step, size.match_multiple_of))) / target - 1;
-  size.matched_width.reset();  // require_formula() reports the mistakes of the formula
-  return 0;
+  size.matched_width.reset();
+  const auto width = size.hidden_width(d_model);
+  return is_possible(*formula, d_model, width, size.activation) ? at_width(width) / target - 1 : 0;  // require_formula() says why not
 }
 
 // Whether what the layer costs depends on F: of a formula that has no F in a shape it does not.

@@ -36,10 +36,23 @@ bool is_reserved(const std::string& name) {
   return is_moved_aside(name) || is_temporary(name) || std::find(std::begin(kFiles), std::end(kFiles), name) != std::end(kFiles);
 }
 
+struct HasTokens {
+  bool operator()(const TextConfig&) const { return true; }
+  bool operator()(const SequenceXorConfig&) const { return true; }
+  bool operator()(const FactsConfig&) const { return true; }
+  bool operator()(const SequenceConfig&) const { return true; }
+  template <class Config>
+  bool operator()(const Config&) const {
+    return false;
+  }
+};
+
 // The first fault of a role → factor; "" if there is none.
-std::string role_factors_problem(const Json& factors, const ModelConfig& model) {
+std::string role_factors_problem(const Json& factors, const ModelConfig& model, const TaskConfig& task) {
   std::vector<std::string> known;
-  for (const Role role : model.roles()) known.push_back(role_name(role));
+  for (const Role role : model.roles()) {
+    if (role != Role::position || std::visit(HasTokens{}, task)) known.push_back(role_name(role));
+  }
   for (const auto& [role, factor] : factors.items()) {
     if (std::find(known.begin(), known.end(), role) == known.end())
       return "the model has no parameters of the role " + shortened(role) + did_you_mean(role, known) + "; its roles: " + join(known);
@@ -74,12 +87,13 @@ void RunConfig::describe(FieldVisitor& v) {
   v.require(is_path_safe(name), "name",
             shortened(name) + " is not a directory name; use up to 128 letters, digits and -_.+=, not starting with a dot or dash");
   v.require(!is_reserved(name), "name", shortened(name) + " is reserved: ffn-train uses it for its own files");
-  const std::vector<const char*> roles_come_from{"model.ffn.kind", "model.ffn.parameters", "model.attention", "model.norm.kind"};
+  const std::vector<const char*> roles_come_from{"model.ffn.kind", "model.ffn.parameters", "model.attention", "model.norm.kind",
+                                                 "task.kind"};
   const std::string of_rates =
-      std::visit([&](const auto& optimizer) { return role_factors_problem(*optimizer.lr_scale, model); }, train.optimizer);
+      std::visit([&](const auto& optimizer) { return role_factors_problem(*optimizer.lr_scale, model, task); }, train.optimizer);
   v.require(of_rates.empty(), "train.optimizer.lr_scale", of_rates, roles_come_from);
   const std::string of_starts = model.init_scale->contains("norm") ? "norms start at 1, whatever init_scale; remove norm"
-                                                                   : role_factors_problem(*model.init_scale, model);
+                                                                   : role_factors_problem(*model.init_scale, model, task);
   v.require(of_starts.empty(), "model.init_scale", of_starts, roles_come_from);
   const bool fits_mup = !std::holds_alternative<SgdConfig>(train.optimizer) && !std::holds_alternative<MuonConfig>(train.optimizer);
   v.require(
@@ -152,6 +166,7 @@ void hash_initial_weights(const Document& document, ModelConfig& model, std::vec
   const Origin& origin = document.origin("/model/init_from");
   if (model.init_from.empty() || (!model.init_hash.empty() && document.origin("/model/init_hash").layer >= origin.layer)) return;
   try {
+    model.init_from = named_directory(model.init_from).string();
     model.init_hash = sha256_hex(read_file(model.initial_weights(), "file of weights", ExitCode::data, std::uintmax_t{1} << 36));
   } catch (const Error& error) {
     problems.push_back({origin.text(), "/model/init_from", error.what()});

@@ -11,6 +11,7 @@
 #include "ffn/config/metrics.hpp"
 #include "ffn/config/names.hpp"
 #include "ffn/config/study_problems.hpp"
+#include "ffn/config/trained_activation.hpp"
 
 namespace ffn {
 
@@ -231,6 +232,36 @@ void refuse_both_widths(const std::vector<Combination>& combinations, const std:
   }
 }
 
+// A name that no activation of the study has. Each variant passes over older names, which may be another variant's.
+void refuse_unknown_parameters(const Study& study, const std::vector<Combination>& combinations, Expansion& expansion) {
+  const Json::json_pointer ffn("/model/ffn");
+  const Json& tree = study.common->tree();
+  if (!tree.contains(ffn)) return;
+  std::vector<std::string> known;
+  const auto take = [&](const Json& activation) {
+    if (!activation.is_string()) return;
+    for (auto& name : names_in_activation(activation.get<std::string>())) known.push_back(std::move(name));
+  };
+  const auto take_entry = [&](const std::string& key, const Json& value) {
+    if (key == "model.ffn.activation") take(value);
+    if (key == "model.ffn" && value.is_object()) take(value.value("activation", Json()));
+  };
+  take_entry("model.ffn", tree[ffn]);
+  for (const auto& combination : combinations) {
+    for (const auto& entry : combination) take_entry(entry.key, entry.value);
+  }
+  for (const auto& axis : study.tune ? study.tune->axes : std::vector<TuningAxis>()) {
+    for (const auto& value : axis.values) take_entry(axis.key, *value);
+  }
+  const Json parameters = tree[ffn].value("activation_parameters", Json::object());
+  for (const auto& item : parameters.items()) {
+    if (std::find(known.begin(), known.end(), item.key()) != known.end()) continue;
+    const std::string meant = did_you_mean(item.key(), known);
+    expansion.problem("/model/ffn/activation_parameters/" + escape_pointer(item.key()),
+                      "no activation of the study has a parameter '" + item.key() + "'" + (meant.empty() ? "; leave it out" : meant));
+  }
+}
+
 // What a study compares are results, and threads change none: a run's config does not even keep them.
 constexpr const char* kThreads = "compute.threads";
 constexpr const char* kThreadsVary = "threads change no result, so there is nothing to compare; --threads N sets them for all runs";
@@ -339,7 +370,11 @@ Study read_study(const Document& document, const std::string& source) {
   study.document = base.tree();
   base.tree().erase("$schema");
   RunConfig run;
-  JsonReader reader(base);
+  Document shared = base;  // without the activation: its parameters may be a variant's, and the layer around it, too
+  if (const Json::json_pointer ffn("/model/ffn"); base.tree().contains(ffn) && base.tree()[ffn].is_object()) {
+    for (const char* key : {"activation", "activation_parameters"}) shared.tree()[ffn].erase(key);
+  }
+  JsonReader reader(shared);
   reader.read([&](FieldVisitor& v) {
     run.describe(v);
     study.config.describe(v);
@@ -380,6 +415,7 @@ Study read_study(const Document& document, const std::string& source) {
   if (study.tune) check_tuning(study, *study.common, combinations, keys, source, expansion, of_variants);
   if (study.tune && study.tune->metric.empty()) study.tune->metric = tuning_metric(judged_metric(study));
   of_variants.move_to(expansion.problems, combinations.size());
+  if (expansion.problems.empty()) refuse_unknown_parameters(study, combinations, expansion);
   check_metric(study, expansion);
   if (study.growing && combinations.size() == 1)
     expansion.problem("/seeds", "one variant has nothing to settle; sweep a key, or give a number of seeds");

@@ -21,6 +21,14 @@ void collect_names(const Syntax& tree, std::vector<std::string>& names) {
 
 bool contains(const std::vector<std::string>& all, const std::string& name) { return std::find(all.begin(), all.end(), name) != all.end(); }
 
+// A name stands for its formula.
+std::string formula_of_activation(const std::string& activation) {
+  for (const auto& row : trained_activations()) {
+    if (row.name == activation) return row.formula;
+  }
+  return activation;
+}
+
 /// A trained activation as the config gives it.
 struct Given {
   std::string formula;
@@ -117,12 +125,12 @@ class WriteOut {
     const bool is_trained = read(activation, parameters, given);
     ffn_.erase("activation_parameters");
     if (!is_trained) return;
+    ffn_.erase("activation");  // before references into it are taken
     if (kind == Conv1x1Config::kKind)
       return problem("activation", "a convolution takes no activation with trained parameters; kind positionwise is the same function");
     const Origin origin = document_.origin(outer_ + "/activation");
     Json written_from{{"activation", activation}};
     if (!parameters.empty()) written_from["activation_parameters"] = parameters;
-    ffn_.erase("activation");  // before references into it are taken
     Json& layer = layer_of(kind, written_from);
     if (!layer.contains("formula")) return;  // said where it is read
     for (const char* key : {"parameters", "let", "init"}) {
@@ -147,21 +155,20 @@ class WriteOut {
 
   // Whether there is anything to train; problems are said.
   bool read(const std::string& activation, Json parameters, Given& given) {
-    given.formula = activation;
+    given.formula = formula_of_activation(activation);
     for (const auto& row : trained_activations()) {
       if (row.name != activation) continue;
-      given.formula = row.formula;
       Json starts{{row.parameter, row.start}};
       starts.update(parameters);
       parameters = std::move(starts);
     }
     if (parameters.empty()) return false;
-    std::vector<std::string> names, known;
+    std::vector<std::string> names;
     for (const auto& item : parameters.items()) names.push_back(item.key());
+    const auto known = names_in_activation(activation);
     const auto parsed = parse_formula(given.formula);
-    if (parsed.tree) collect_names(*parsed.tree, known);
     for (const auto& name : names) {
-      if (contains(known, name) && name != "z" && name != "pi") continue;
+      if (contains(known, name)) continue;
       // Older parameters belonged to the activation that this one replaces.
       const auto age = [&](const std::string& key) { return document_.origin(outer_ + "/" + key).layer; };
       if (age("activation") <= age("activation_parameters/" + escape_pointer(name)))
@@ -235,6 +242,14 @@ class WriteOut {
 };
 
 }  // namespace
+
+std::vector<std::string> names_in_activation(const std::string& activation) {
+  std::vector<std::string> names;
+  const auto parsed = parse_formula(formula_of_activation(activation));
+  if (parsed.tree) collect_names(*parsed.tree, names);
+  names.erase(std::remove_if(names.begin(), names.end(), [](const auto& name) { return name == "z" || name == "pi"; }), names.end());
+  return names;
+}
 
 void write_out_trained_activation(Document& document, const std::string& outer, std::vector<Problem>& problems) {
   WriteOut(document, outer, problems).run();

@@ -13,4 +13,7 @@ namespace ffn {
 /// phi(…) is written out. `written_from` keeps the keys that this replaces: comparisons go by them.
 void write_out_trained_activation(Document& document, const std::string& outer, std::vector<Problem>& problems);
 
+/// The names that an activation, by name or as a formula, has beside `z` and `pi`: those of its trained parameters.
+std::vector<std::string> names_in_activation(const std::string& activation);
+
 }  // namespace ffn

@@ -152,8 +152,10 @@ std::optional<Figure> figure_of(Surface::Kind kind, const std::vector<SurfacePan
   Figure out;
   bool zeros = false;
   std::string names;
+  std::size_t seeds = 0;  // the most in a panel
   for (const auto& panel : panels) {
     if (panel.surfaces[0].kind != kind) continue;
+    seeds = std::max(seeds, panel.surfaces.size());
     for (std::size_t i = 0; i < panel.surfaces.size(); ++i) {
       const auto& s = panel.surfaces[i];
       for (std::size_t k = out.legend.size(); !curve && k < s.kinds.size(); ++k) out.legend.push_back({k, s.kinds[k]});
@@ -170,13 +172,16 @@ std::optional<Figure> figure_of(Surface::Kind kind, const std::vector<SurfacePan
   out.id = curve ? "fitted-curve" : classes ? "decision-regions" : "output-plane";
   out.heading = (curve ? "Fitted curve over " : classes ? "Decision regions over " : "Output over ") + names;
   const std::string points = " Filled points are training examples, hollow points validation examples";
+  if (seeds > 1)
+    out.reading =
+        std::string(curve ? "A line" : "A square") + " for each of the first " + std::to_string(seeds) + " seeds that left weights. ";
   if (curve) {
-    out.reading = "A line per seed." + points + " of the first seed.";
+    out.reading += points.substr(1) + (seeds > 1 ? " of the first seed." : ".");
     out.numbers.headers = {"", "", names, "output"};
   } else {
-    out.reading = (classes ? "A square per seed: the colour is the predicted class, the stronger the more probable."
-                           : "A square per seed: the colour is the sign of the output, the stronger the further from 0.") +
-                  points + (classes ? ", in the colour of their class." : ", in the colour of their target's sign.");
+    out.reading += (classes ? "The colour is the predicted class, the stronger the more probable."
+                            : "The colour is the sign of the output, the stronger the further from 0.") +
+                   points + (classes ? ", in the colour of their class." : ", in the colour of their target's sign.");
     out.numbers.headers = {"", "", "", "share of the plane"};
   }
   if (zeros)

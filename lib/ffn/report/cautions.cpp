@@ -8,6 +8,13 @@
 
 namespace ffn::answer_detail {
 
+namespace {
+
+// A bad run (of a loss that is far above the others', see the notes) need not have failed.
+bool counts_bad_runs(const Comparison& c) { return !is_time_metric(c.metric) && !c.higher_is_better; }
+
+}  // namespace
+
 std::string cautions(const Comparison& c, const std::vector<const PairResult*>& pairs) {
   Failures winner, loser;  // where the winner fails most
   const bool is_better = pairs[0]->judgement.verdict == stats::Verdict::better;
@@ -24,8 +31,10 @@ std::string cautions(const Comparison& c, const std::vector<const PairResult*>& 
   if (!winner.often()) return text;
   const std::string value = pairs[0]->value, reference = shown_value(c, pairs[0]->reference);
   return text + ", but " + (is_better ? name_of(c, value) : reference) +
-         (is_time_metric(c.metric) ? " does not get there with " : " fails with ") + (pairs.size() > 1 ? "up to " : "") +
-         std::to_string(winner.failed) + " of " + std::to_string(winner.runs) + " seeds (" +
+         (is_time_metric(c.metric) ? " does not get there with "
+          : counts_bad_runs(c)     ? " has bad runs with "
+                                   : " fails with ") +
+         (pairs.size() > 1 ? "up to " : "") + std::to_string(winner.failed) + " of " + std::to_string(winner.runs) + " seeds (" +
          (is_better ? reference : shown_value(c, value)) + " with " + std::to_string(loser.failed) + ")";
 }
 
@@ -33,7 +42,9 @@ std::string failing_share(const Comparison& c, const std::string& value, std::si
   const auto failures = failures_of(c, value);
   if (!failures.often() || failures.failed <= known) return "";
   return " (" + std::to_string(failures.failed) + " of " + std::to_string(failures.runs) + " runs " +
-         (is_time_metric(c.metric) ? "never get there)" : "fail)");
+         (is_time_metric(c.metric) ? "never get there)"
+          : counts_bad_runs(c)     ? "are bad)"
+                                   : "fail)");
 }
 
 }  // namespace ffn::answer_detail

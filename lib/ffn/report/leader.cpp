@@ -137,8 +137,10 @@ std::string who_leads(const Comparison& c) {
     return time && !s.rank.is_never(c) && s.rank.hits * first.rank.runs != first.rank.hits * s.rank.runs;
   };
   const bool with_hits = std::any_of(all.begin(), all.end(), hits_differ_from_first);
+  double precision = 1;
   const auto shown = [&](const RankedVariant& s, const std::string& unit) {
-    const std::string number = number_of(c, s.rank.centre, facets > 1 ? uncertainty : s.half_width) + unit;  // as in the table
+    const std::string number =
+        number_of(c, s.rank.centre, precision * (facets > 1 ? uncertainty : s.half_width)) + unit;  // as in the table
     const std::string text = s.rank.is_never(c) ? "never" : with_hits ? number + " with " + hits_text(s) + " seeds" : number;
     if (const auto share = s.rank.is_never(c) || with_hits ? "" : failing_share(c, s.value, s.rank.bad); !share.empty())
       return text + share;
@@ -148,6 +150,7 @@ std::string who_leads(const Comparison& c) {
   const auto leaders = static_cast<std::size_t>(std::find_if_not(all.begin(), all.end(), tied) - all.begin());
   if (leaders == all.size()) return all_equal(c, ranking, shown(first, unit_of(c.metric)));
   if ((leaders > 1 || first.first_in < facets) && verdicts_differ(c)) return leaders_by_facet(c);
+  while (shown(first, "") == shown(all[leaders], "") && precision > 1e-6) precision /= 10;  // a lead that the table's digits hide
   std::string text = names_of(c, all, leaders);
   text += time ? (leaders == 1 ? " gets there " : " get there ") +
                      std::string(hits_differ_from_first(all[leaders]) ? "with the most seeds" : "first")

@@ -19,7 +19,6 @@ namespace {
 
 constexpr std::uintmax_t kMaxRecordBytes = 64 << 20;  // it has a few kB
 constexpr const char* kSeed = "seed-";
-constexpr std::size_t kIdentityDigits = 8;
 
 void remove_if_there(const fs::path& path) {
   std::error_code error;
@@ -29,11 +28,6 @@ void remove_if_there(const fs::path& path) {
 
 bool leads_to_directory(const DirectoryEntry& entry) {
   return entry.type == fs::file_type::directory || (entry.type == fs::file_type::symlink && directory_exists(entry.path));
-}
-
-// "1a2b3c4d"
-bool is_short_identity(const std::string& text) {
-  return text.size() == kIdentityDigits && text.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
 }  // namespace
@@ -72,21 +66,6 @@ std::vector<fs::path> run_places(const fs::path& study, const std::vector<RunPla
     if (found != elsewhere.end()) place = found->second;
   }
   return out;
-}
-
-fs::path named_directory(const fs::path& path) {
-  const fs::path named = path.has_filename() ? path : path.parent_path();
-  if (path_exists(named)) return path;
-  std::vector<std::string> found;
-  const std::string beginning = named.filename().string() + ".";
-  for (const auto& entry : entries_of(named.parent_path())) {
-    const std::string name = entry.path.filename().string();
-    if (name.rfind(beginning, 0) == 0 && is_short_identity(name.substr(beginning.size()))) found.push_back(entry.path.string());
-  }
-  if (found.empty()) return path;
-  if (found.size() == 1) return found[0];
-  throw UsageError(named.string() + " may be any of " + std::to_string(found.size()) + " runs, of different configs: " + join(found),
-                   "name one of them");
 }
 
 bool holds_run(const fs::path& directory) { return path_exists(RunDirectory(directory).record_path()); }

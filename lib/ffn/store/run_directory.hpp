@@ -29,10 +29,6 @@ struct RunPlace {
 /// had before the sweep gained or lost a key, unless that is another of these runs.
 std::vector<std::filesystem::path> run_places(const std::filesystem::path& study, const std::vector<RunPlace>& runs);
 
-/// The directory that a person means by a path without the identity ("runs/xor/seed-0"). Throws UsageError with the candidates where
-/// there are several; the path itself where it exists or nothing is meant.
-std::filesystem::path named_directory(const std::filesystem::path& path);
-
 /// Whether there is a run, or what is left of one. Also where looking is refused: reading it then says why.
 bool holds_run(const std::filesystem::path& directory);
 

@@ -76,11 +76,15 @@ void Trainer::take_weights(const ModelConfig& model, const RowLayout& layout, st
   if (sha256_hex(bytes) != model.init_hash)
     throw DataError(path + " holds other weights than when the run's config was made",
                     "remove model.init_hash from the config to start from these");
+  const auto weights = parse_safetensors(bytes, path);
   try {
-    layout.import_row(row.data(), parse_safetensors(bytes, path).tensors);
+    layout.import_row(row.data(), weights.tensors);
   } catch (const CheckpointError& error) {
     throw CheckpointError(path + ": " + error.what(), "model.init_from starts from a run of the same task and model");
   }
+  if (!std::all_of(row.begin(), row.end(), [](float x) { return std::isfinite(x); }))
+    throw CheckpointError(path + ": the weights are not finite: their training diverged, or they were changed",
+                          "start from a run that ended well: `ffn-train runs` lists them");
 }
 
 void Trainer::train() {

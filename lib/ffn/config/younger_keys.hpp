@@ -13,7 +13,7 @@ namespace ffn {
 struct YoungerKey {
   std::string section, key;
   JsonValue value;
-  std::string beside = "", beside_value = "";  ///< a key that the section has, and its value, where not all such sections got it
+  std::string beside = {}, beside_value = {};  ///< a key that the section has, and its value, where not all such sections got it
 
   std::string path() const { return section + "." + key; }
 };

@@ -177,7 +177,8 @@ class Slips(ProgramTest):
                               (("report", "runs/xor"), "--out"), (("compare", run), "--target"), (("compare", run), "--metric"), (("compare", run), "--by"),
                               (("compare", run), "--reference"), (("curves", run), "--metric"), ((), "--config"), ((), "--engine"), ((), "--init-from")):
             self.assertIn(f"{name} is empty", self.fails(2, *command, name, ""))
-        self.assertIn("DIR... is empty", self.fails(2, "compare", ""))
+        self.assertIn("DIR is empty", self.fails(2, "runs", ""))
+        self.assertIn("no directory", self.fails(3, "compare", ""))
 
     def test_a_smallest_difference_is_a_finite_number(self):
         self.ok("xor", "train.steps=20", "-q")

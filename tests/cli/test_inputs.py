@@ -226,7 +226,7 @@ class Users(Program):
 
     def test_devices_are_named_one_at_a_time(self):
         config = self.write("x.json", XOR)
-        for device in ("", "cpu,cuda", "tpu"):
+        for device in ("cpu,cuda", "tpu"):
             self.refused(2, "--config", config, "--device", device, says="is not a device; use cpu, cuda or cuda:N")
         self.fails(2, "--config", config, "--engine", "")
 

@@ -283,7 +283,7 @@ class Text(InspectTest):
         self.assertIn("without a feed-forward layer", text)
         self.assertNotIn("Row by row", text)
         self.ok("sequence-xor", "train.steps=2", "train.eval_every=2", "-q")
-        error = self.fails(2, "inspect", "runs/sequence-xor/seed-0", "--trace", "")
+        error = self.fails(2, "inspect", "runs/sequence-xor/seed-0", "--trace", " ")
         self.assertIn("for example 0110", error)
         self.ok("inspect", "runs/sequence-xor/seed-0", "--trace", "0110")
 

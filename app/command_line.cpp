@@ -114,18 +114,27 @@ bool Option::given() const { return option_->count() > 0; }
 
 namespace {
 
+constexpr const char* kNotEmpty = "not empty";
+
 // An empty text, often of a shell variable that is not set, would count as an option left out. Commands of many words refuse each
 // themselves.
 CLI::Option& not_empty(CLI::Option& option) {
   if (option.get_positional() && option.get_items_expected_max() > 1) return option;
-  return *option.check([&option](const std::string& given) {
-    if (!given.empty()) return std::string();
-    const std::string name = option.get_positional() ? option.get_type_name() : option.get_name();
-    throw UsageError(name + " is empty", "leave it out, or give it a value");
-  });
+  return *option.check(
+      [&option](const std::string& given) {
+        if (!given.empty()) return std::string();
+        const std::string name = option.get_positional() ? option.get_type_name() : option.get_name();
+        throw UsageError(name + " is empty", "leave it out, or give it a value");
+      },
+      "", kNotEmpty);
 }
 
 }  // namespace
+
+Option Option::may_be_empty() {
+  option_->get_validator(kNotEmpty)->active(false);
+  return *this;
+}
 
 CommandLine CommandLine::subcommand(const char* name, const char* doc) { return {*app_->add_subcommand(name, doc), *declarations_}; }
 

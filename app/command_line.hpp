@@ -53,6 +53,7 @@ class Option {
   Option excludes(const Option& other);
   /// A directory: "~/" is the home directory where no shell saw to it.
   Option directory();
+  Option may_be_empty();
 
   bool given() const;  ///< on the command line; known when the action runs
 
@@ -70,7 +71,7 @@ class CommandLine {
   CommandLine subcommand(const char* name, const char* doc);
 
   /// `names` as in "-o,--out", or without dashes for a positional argument.
-  /// An empty text is refused.
+  /// An empty text is refused, unless it may be empty.
   Option option(const char* names, std::string& value, const char* doc);
   Option option(const char* names, std::optional<std::string>& value, const char* doc);
   Option option(const char* names, std::vector<std::string>& value, const char* doc);

@@ -235,7 +235,7 @@ ListRows costs(const std::variant<Ts...>&, const std::function<FfnConfig(const s
 }
 
 Listing with_costs(const std::string& key, const std::string& doc, ListRows rows) {
-  return {{key, doc, "parameters at d_model " + std::to_string(kShownModel), "FLOPs/token"}, std::move(rows)};
+  return {{key, doc, "parameters", "FLOPs/token"}, std::move(rows)};
 }
 
 template <class Row>
@@ -258,7 +258,7 @@ Listing list(const std::string& what, const std::string& prefix) {
       config.router = router;
       return config;
     };
-    return with_costs("router.kind", "where tokens go; the costs are a mixture's", costs(RouterConfig{}, {mixture}));
+    return with_costs("router.kind", "where tokens go", costs(RouterConfig{}, {mixture}));
   }
   if (what == "optimizers") return {{"optimizer.kind", "how parameters move"}, kinds(OptimizerConfig{})};
   if (what == "inits") return {{"model.init", "initial weights"}, names_and_docs(initialisations())};
@@ -320,6 +320,9 @@ void print_listing(const std::string& what, const Listing& listing, const Common
   const bool fits = widest_line(table.terminal_text(false)) <= terminal_width_of(1);
   if (what == "keys" && !fits) print_keys(listing.rows);
   else print_table(table, common);
+  if (what == "ffns" || what == "routers")
+    print_text("\ncosts at d_model " + std::to_string(kShownModel) + (what == "ffns" ? "" : ", of a mixture") + ", all else as by default",
+               0);
   if (what == "activations") print_trained_activations();
   if (what == "ffns") print_named();
   if (what == "tasks") print_named_tasks();

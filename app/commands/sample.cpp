@@ -36,7 +36,7 @@ void add_sample(CommandLine program, CommonOptions& common) {
   auto run = std::make_shared<std::string>();
   auto request = std::make_shared<SampleRequest>();
   command.option("run", *run, "run directory").required().type("RUN");
-  command.option("--prompt", request->prompt, "text to continue").type("TEXT");
+  command.option("--prompt", request->prompt, "text to continue").type("TEXT").may_be_empty();
   command.option("--temperature", request->temperature, "below 1 is safer, above 1 wilder, 0 always takes the most probable")
       .real_in(0.0, 100.0)
       .shows_default();

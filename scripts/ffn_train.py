@@ -433,7 +433,9 @@ class Formula(nn.Module):
             return left @ right
         if isinstance(node, ast.Subscript):
             return self.sliced(self.value(node.value, known), node.slice)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and dotted(node.func) in (*self.OWN_FUNCTIONS, "concat"):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and dotted(node.func) in (*self.OWN_FUNCTIONS, "concat", "top_k"):
+            if dotted(node.func) == "top_k":
+                return self.top_k(*node.args, known)
             return self.called(dotted(node.func), [self.value(a, known) for a in node.args])
         result = element_by_element(node, lambda part: self.value(part, known))
         if result is None:
@@ -472,6 +474,14 @@ class Formula(nn.Module):
         if not low < high <= width:
             raise RunError(f"{self.text!r}: the slice [{low}:{high}] of a width of {width}")
         return a[..., low:high]
+
+    def top_k(self, of, kept, known):
+        a = self.value(of, known)
+        k = whole(size_value(kept, self.sizes), "what top_k keeps")
+        if not 0 < k <= a.shape[-1]:
+            raise RunError(f"{self.text!r}: top_k keeps {k} of a width of {a.shape[-1]}")
+        kept = top_k_of(a, k)
+        return torch.zeros_like(a).scatter(-1, kept, a.gather(-1, kept))
 
     def called(self, name, arguments):
         if name == "concat":

@@ -313,6 +313,9 @@ class Layers(unittest.TestCase):
             "x @ (a @ b)": x @ (a @ b),
             "x * sum(x) - mean(x)": x * x.sum(-1, keepdim=True) - x.mean(-1, keepdim=True),
             "softmax(x @ a) @ b": (x @ a).softmax(-1) @ b,
+            "top_k(x @ a, F/2 - 1) @ b": torch.zeros(2, 3, f, dtype=torch.float64).scatter(-1, *(x @ a).topk(2, -1)[::-1]) @ b,
+            "top_k(x * 0 + 1, 2)": torch.tensor([1.0, 1, 0, 0], dtype=torch.float64),
+            "top_k(x, D)": x,
             "dropout(quick_gelu(x))": x * torch.sigmoid(1.702 * x),
             "rms_norm(x)": x / ((x * x).mean(-1, keepdim=True) + 0.25).sqrt(),
             "layer_norm(x)": (x - x.mean(-1, keepdim=True)) / (x.var(-1, unbiased=False, keepdim=True) + 0.25).sqrt(),
@@ -347,7 +350,7 @@ class Layers(unittest.TestCase):
         cases = {
             "x @ w": "unknown name 'w'", "relux(x)": "unknown function 'relux'", "linear(x)": "unknown function 'linear'",
             "x ** 2": ": x ** 2 is no part", "x if x else x": "cannot parse",
-            "__import__('os')": "unknown function '__import__'", "x.shape": "unknown name 'x.shape'", "[x][0]": "is no part", "x[0]": "gives (2, 3, 1)", "x & x": ": x & x is no part", "min(x)": "min",
+            "__import__('os')": "unknown function '__import__'", "x.shape": "unknown name 'x.shape'", "[x][0]": "is no part", "x[0]": "gives (2, 3, 1)", "x & x": ": x & x is no part", "min(x)": "min", "top_k(x, D + 1)": "keeps 5 of a width of 4", "top_k(x, 0)": "keeps 0",
             "x[0:9]": "slice [0:9] of a width of 4", "x[F:]": "slice [6:4]", "x[D/3:]": "4/3, which is no size", "x +": "cannot parse",
             "x[-1:]": "is -1, which is no size", "x[D/0:]": "D / 0 is no size", "x[x:]": "x is no size", "relu(x, x)": "takes one value, not 2", "a": "circle at 'a'", "x @ v": "is no matrix",
             "sum(x)": "gives (2, 3, 1) for (2, 3, 4)", "x @ m": "cannot be computed", "relu(z=x)": ": relu(z=x) is no part", "+x": ": +x is no part",

@@ -82,6 +82,12 @@ TEST_CASE("a layer calls functions of values, of numbers and of both, and multip
   CHECK(graph.flops() == 2 * 2 * 32);
   CHECK(problem_of("min(x, x @ W)").find("column 1: 'min' of values that end in D = 4 and in F = 8") == 0);
   CHECK(problem_of("min(x)").find("column 1: min takes 2 values, got 1") == 0);
+  CHECK(problem_of("top_k(x, 0)") == "column 10: how many stay is 0; it has to lie between 1 and 1048576");
+  CHECK(problem_of("top_k(x, 5)") == "column 10: top_k keeps 5 of D = 4");
+  CHECK(problem_of("top_k(x, F/3)") == "column 10: how many stay is 2.66667, which is not whole");
+  CHECK(problem_of("top_k(x, s)") == "column 10: how many stay has 's' in it; sizes use D, F and numbers");
+  CHECK(problem_of("x + top_k(x)") == "column 5: top_k takes a value and how many of it stay, got 1");
+  CHECK(problem_of("x + top_k(2, 1)") == "column 11: top_k of a number alone; write its value");
   CHECK(problem_of("x @ W @ W").find("'@': the left side ends in F = 8, 'W' [D, F] begins with 4") != std::string::npos);
   CHECK(problem_of("x @ W.T").find("'@': the left side ends in D = 4, 'W.T' [F, D] begins with 8") != std::string::npos);
   CHECK(problem_of("(x @ W) @ s.T").find("'s.T' is a vector [F]; the right operand of @ must be a matrix") != std::string::npos);

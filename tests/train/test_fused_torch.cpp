@@ -150,6 +150,23 @@ TEST_CASE("attention over a long sequence, whose weights are not kept, has LibTo
   }
 }
 
+TEST_CASE("top_k in a layer and in the experts of a mixture has LibTorch's gradients", "[train][fused]") {
+  FormulaConfig layer;
+  layer.text.formula = "dropout(top_k(x @ up + b, 3)) @ down + top_k(x, 2)";
+  layer.text.parameters = Json::parse(R"({"up": ["D", "F"], "b": ["F"], "down": ["F", "D"]})");
+  layer.d_ff = 13;
+  auto moe = test::some_ffn<MoeConfig>("gelu");
+  moe.num_experts = 3;
+  moe.expert = layer.text;
+  for (const FfnConfig& ffn : {FfnConfig(layer), FfnConfig(moe)}) {
+    const auto d = compare_step(test::base(ffn, /*attention=*/true), 1);
+    INFO("worst gradient of " << d.gradient.where());
+    CHECK(d.loss < 1e-6);
+    CHECK(d.gradient.error() < kFusedTolerance);
+    CHECK(d.score < 1e-6);
+  }
+}
+
 TEST_CASE("formulas by chance have LibTorch's gradients", "[train][fused]") {
   int operations = 0;
   for (std::uint64_t seed = 0; seed < 200; ++seed) {

@@ -296,6 +296,7 @@ class Compiler {
     const Activation* phi = name == "phi" ? &activation_called(activation_) : find_activation(name);
     const auto own = names_of_layer_functions();
     if (!phi && std::find(own.begin(), own.end(), name) == own.end()) return function(tree);
+    if (name == "top_k") return top_k(tree);
     std::vector<int> arguments;
     for (const auto& part : tree.parts) arguments.push_back(value(part));
     if (std::find(arguments.begin(), arguments.end(), kUnknown) != arguments.end()) return kUnknown;
@@ -367,6 +368,28 @@ class Compiler {
     return node(std::move(out));
   }
 
+  int top_k(const Syntax& tree) {
+    if (tree.parts.size() != 2) {
+      problem_at(tree, "top_k takes a value and how many of it stay, got " + std::to_string(tree.parts.size()));
+      return kUnknown;
+    }
+    const int of = value(tree.parts[0]);
+    if (of == kUnknown) return kUnknown;
+    if (at(of).op == FormulaOp::number) {
+      problem_at(tree.parts[0], "top_k of a number alone; write its value");
+      return kUnknown;
+    }
+    const Size kept = evaluate_size(tree.parts[1], d_model_, hidden_width_);
+    if (!kept.problem.empty() || kept.value > at(of).width) {
+      problem_at(tree.parts[1], kept.problem.empty() ? "top_k keeps " + std::to_string(kept.value) + " of " + width_of(of)
+                                                     : "how many stay " + kept.problem);
+      return kUnknown;
+    }
+    FormulaNode out = nodes_.like(of, FormulaOp::top_k, written(tree));
+    out.kept = kept.value;
+    return node(std::move(out));
+  }
+
   int concat(const Syntax& tree, const std::vector<int>& arguments) {
     if (arguments.size() < 2) {
       problem_at(tree, "concat joins two values or more");
@@ -432,6 +455,7 @@ const std::vector<std::pair<std::string, std::string>>& layer_functions() {
       {"layer_norm", "(x - mean) / sqrt(variance + epsilon), without gain and bias"},
       {"rms_norm", "x / sqrt(mean of squares + epsilon)"},
       {"softmax", "over the last dimension"},
+      {"top_k", "top_k(h, K): the K largest values of each token stay, the others become 0; of equals the first stay"},
       {"dropout", "with the config's rate"},
       {"concat", "values side by side"},
       {"sum", "over the last dimension, which stays with width 1"},

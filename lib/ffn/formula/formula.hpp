@@ -29,7 +29,8 @@ enum class FormulaOp {
   layer_norm,  ///< (h - mean) / √(variance + ε), without gain or bias
   rms_norm,    ///< h / √(mean of squares + ε)
   softmax,
-  sum,  ///< over the last dimension, which stays with width 1
+  top_k,  ///< the `kept` largest of a row as they are, the others 0; of equals the first stay
+  sum,    ///< over the last dimension, which stays with width 1
   mean,
   concat,
   slice,  ///< the columns from `begin` on, as many as it is wide
@@ -57,6 +58,7 @@ struct FormulaNode {
   const Activation* phi = nullptr;
   std::shared_ptr<const FunctionCall> function = nullptr;
   std::int64_t begin = 0;
+  std::int64_t kept = 0;        ///< of a top_k
   int site = 0;                 ///< of a dropout: which one of the layer
   std::string text = {};        ///< what stands for it in the formula
   std::string width_text = {};  ///< its width as sizes in D and F

@@ -26,9 +26,9 @@ std::vector<FormulaNode> kept(std::vector<FormulaNode> nodes, const std::vector<
 int FormulaNodes::add(FormulaNode made) {
   std::string id = std::to_string(static_cast<int>(made.op));
   for (const int input : made.inputs) id += " " + std::to_string(input);
-  id += "|" + std::to_string(made.parameter) + "|" + std::to_string(made.begin) + "|" + std::to_string(made.width) + "|" +
-        (made.phi ? made.phi->name : "") + "|" + (made.function ? made.function->key : "") + (made.transposed ? "|T|" : "|") +
-        std::to_string(made.site) + "|" + number_text(made.number);
+  id += "|" + std::to_string(made.parameter) + "|" + std::to_string(made.begin) + "|" + std::to_string(made.kept) + "|" +
+        std::to_string(made.width) + "|" + (made.phi ? made.phi->name : "") + "|" + (made.function ? made.function->key : "") +
+        (made.transposed ? "|T|" : "|") + std::to_string(made.site) + "|" + number_text(made.number);
   const auto [known, is_new] = ids_.insert({id, static_cast<int>(nodes_.size())});
   if (is_new) nodes_.push_back(std::move(made));
   return known->second;

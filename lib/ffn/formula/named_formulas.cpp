@@ -25,6 +25,8 @@ const std::vector<NamedFormula>& named_formulas() {
        "Hua et al. 2022 (FLASH), arXiv:2202.10447: the gated part, without its attention"},
       {"shared_gate", "(silu(s * h + t) * h) @ down", "up D F, s F, t F, down F D", "h = x @ up", "s = 1, t = 0", "one matrix for gate and value"},
       {"squared_relu", "(h * h) @ down", "up D F, down F D", "h = relu(x @ up)", "", "So et al. 2021 (Primer), arXiv:2109.08668"},
+      {"top_k_relu", "top_k(relu(x @ up + b), 8) @ down + e", "up D F, b F, down F D, e D", "", "",
+       "Makhzani & Frey 2013 (k-sparse autoencoders), arXiv:1312.5663, after ReLU; 8 units of each token stay"},
       {"normformer", "(layer_norm(gelu(x @ up + b)) * s + t) @ down + e", "up D F, b F, s F, t F, down F D, e D", "", "s = 1, t = 0",
        "Shleifer et al. 2021, arXiv:2110.09456"},
       {"sub_layer_norm", "(layer_norm(phi(x @ up + b)) * s + t) @ down + e", "up D F, b F, s F, t F, down F D, e D", "", "s = 1, t = 0",

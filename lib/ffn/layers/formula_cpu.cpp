@@ -17,6 +17,20 @@ void draw(const Pass& pass, const FormulaProgram::Drop& drop, std::int64_t rows,
                static_cast<std::uint64_t>(pass.step), mask, static_cast<std::size_t>(pass.first_row * drop.width));
 }
 
+// Of a row the k largest as they are and 1 in `mask`, else 0; of equals the first. NaN is the largest, as for LibTorch. `out` may be `in`.
+void top_k(std::int64_t width, std::int64_t k, const float* in, std::vector<float>& sorted, float* out, float* mask) {
+  const auto larger = [](float a, float b) { return a > b || (a != a && b == b); };
+  sorted.assign(in, in + width);
+  std::nth_element(sorted.begin(), sorted.begin() + (k - 1), sorted.end(), larger);
+  const float last = sorted[static_cast<std::size_t>(k - 1)];
+  auto equals = k - std::count_if(in, in + width, [&](float v) { return larger(v, last); });  // that stay
+  for (std::int64_t c = 0; c < width; ++c) {
+    const bool stays = larger(in[c], last) || (!larger(last, in[c]) && equals-- > 0);
+    mask[c] = stays ? 1.0f : 0.0f;
+    out[c] = stays ? in[c] : 0.0f;
+  }
+}
+
 }  // namespace
 
 Broadcast FormulaProgram::operand(const Ref& ref, const Shape& as, std::int64_t first_row) const {
@@ -118,6 +132,12 @@ void FormulaProgram::run(Pass& pass, const Op& op, std::int64_t first, std::int6
       const float* dy = memory(op.a, first);
       if (dy != out) std::copy_n(dy, count * width, out);
       kernels().softmax_backward(count, width, 1.0f, memory(op.b, first), out);
+      break;
+    }
+    case Kind::top_k: {
+      const float* in = memory(op.a, first);
+      float* mask = memory(op.beside, first);
+      for (std::int64_t i = 0; i < count; ++i) top_k(width, op.kept, in + i * width, sums_, out + i * width, mask + i * width);
       break;
     }
     case Kind::reduce: {

@@ -59,6 +59,7 @@ class FormulaProgram {
     normalise_backward,
     softmax,
     softmax_backward,
+    top_k,
     reduce,
     copy_columns,
     mask,
@@ -66,11 +67,12 @@ class FormulaProgram {
   };
   struct Op {
     Kind kind;
-    Ref a, b, out, beside;  ///< beside: a second result (slope, 1/σ) or a third operand
+    Ref a, b, out, beside;  ///< beside: a second result (slope, 1/σ, mask) or a third operand
     Arithmetic how = Arithmetic::copy;
     bool accumulate = false, centre = false, transposed = false;
     int matrix = -1, bias = -1;
     std::int64_t from = 0, to = 0;  ///< first columns of a and of out
+    std::int64_t kept = 0;          ///< of a top_k
     float scale = 1;
     const Activation* phi = nullptr;
     const Expression* expression = nullptr;  ///< of a, b and `beside`

@@ -19,6 +19,7 @@ bool FormulaProgram::in_place(const Op& op) {
     case Kind::normalise:
     case Kind::normalise_backward:
     case Kind::softmax:
+    case Kind::top_k:
     case Kind::mask:
       return true;
     default:

@@ -2,6 +2,17 @@
 
 namespace ffn::nn {
 
+namespace {
+
+// Torch's own topk may take any of equal values.
+Tensor top_k(const Tensor& h, std::int64_t k) {
+  const Tensor order = std::get<1>(h.detach().sort(/*stable=*/true, /*dim=*/-1, /*descending=*/true));
+  const Tensor stays = torch::zeros_like(h, torch::kBool).scatter(-1, order.narrow(-1, 0, k), true);
+  return torch::where(stays, h, torch::zeros({}, h.options()));
+}
+
+}  // namespace
+
 Tensor evaluate(const FormulaGraph& graph, const FormulaPlace& place, const Tensor& x, const ForwardContext& context, std::uint32_t site) {
   std::vector<Tensor> values;
   for (const FormulaNode& node : graph.nodes) {
@@ -58,6 +69,9 @@ Tensor evaluate(const FormulaGraph& graph, const FormulaPlace& place, const Tens
         break;
       case FormulaOp::softmax:
         y = in(0).softmax(-1);
+        break;
+      case FormulaOp::top_k:
+        y = top_k(in(0), node.kept);
         break;
       case FormulaOp::sum:
         y = in(0).sum(-1, /*keepdim=*/true);

@@ -135,6 +135,11 @@ class FormulaProgram::Writer {
       case FormulaOp::softmax:
         emit(Kind::softmax, in(0), {}, value);
         break;
+      case FormulaOp::top_k:
+        slopes_[i] = make(shape);
+        emit(Kind::top_k, in(0), {}, value).beside = slopes_[i];
+        ops().back().kept = node.kept;
+        break;
       case FormulaOp::sum:
       case FormulaOp::mean: {
         emit(Kind::zero, {}, {}, value);
@@ -281,6 +286,7 @@ class FormulaProgram::Writer {
         break;
       }
       case FormulaOp::activation:
+      case FormulaOp::top_k:
         contribute(input(0), Arithmetic::multiply, dout, slopes_[i], shape);
         break;
       case FormulaOp::function:

@@ -32,7 +32,7 @@ PkmConfig four_by_four() {
   return config;
 }
 
-bool near(const Tensor& found, std::initializer_list<double> expected) {
+bool is_value(const Tensor& found, std::initializer_list<double> expected) {
   return (found.flatten() - torch::tensor(at::ArrayRef<double>(expected), torch::kFloat64)).abs().max().item<double>() < 1e-8;
 }
 
@@ -41,9 +41,9 @@ bool near(const Tensor& found, std::initializer_list<double> expected) {
 TEST_CASE("product keys find the best slots of all, and their values are added up by softmax weights", "[nn]") {
   const auto memory = some_memory(four_by_four());
   const auto out = memory->forward(torch::ones({1, 1, 2}, torch::kFloat64), nn::ForwardContext{});
-  CHECK(near(out.y.detach(), {0.037060465, -0.096330367}));  // slots 4 and 8, weights 0.545366620 and 0.454633380
-  CHECK(near(out.auxiliary.at(0), {2.0 / 16}));
-  CHECK(near(out.auxiliary.at(1), {-0.545366620 * std::log(0.545366620) - 0.454633380 * std::log(0.454633380)}));
+  CHECK(is_value(out.y.detach(), {0.037060465, -0.096330367}));  // slots 4 and 8, weights 0.545366620 and 0.454633380
+  CHECK(is_value(out.auxiliary.at(0), {2.0 / 16}));
+  CHECK(is_value(out.auxiliary.at(1), {-0.545366620 * std::log(0.545366620) - 0.454633380 * std::log(0.454633380)}));
 }
 
 TEST_CASE("an expert of one hidden unit weighs its slot by its activation", "[nn]") {
@@ -58,7 +58,7 @@ TEST_CASE("an expert of one hidden unit weighs its slot by its activation", "[nn
     memory->named_parameters()["up"][0][8].copy_(torch::tensor({-1.0, -2.0}, torch::kFloat64));  // φ of it is 0
   }
   const auto y = memory->forward(torch::ones({1, 1, 2}, torch::kFloat64), nn::ForwardContext{}).y.detach();
-  CHECK(near(y, {0.545366620 * 3 * std::sin(4), 0.545366620 * 3 * std::sin(7)}));
+  CHECK(is_value(y, {0.545366620 * 3 * std::sin(4), 0.545366620 * 3 * std::sin(7)}));
 }
 
 TEST_CASE("runs beside each other read their own slots", "[nn]") {

@@ -8,7 +8,7 @@ using torch::Tensor;
 
 namespace {
 
-constexpr double kTolerance = 1e-6;  // as many digits as the values have
+constexpr double kDigits = 1e-6;  // as many digits as the values have
 
 Tensor doubles(std::initializer_list<double> values) { return torch::tensor(at::ArrayRef<double>(values), torch::kFloat64); }
 
@@ -55,7 +55,7 @@ double loss_of(const MoeConfig& config, Auxiliary kind) {
   return NAN;
 }
 
-bool near(const Tensor& found, const Tensor& expected) { return (found - expected).abs().max().item<double>() < kTolerance; }
+bool near(const Tensor& found, const Tensor& expected) { return (found - expected).abs().max().item<double>() < kDigits; }
 
 template <class Router>
 Router raw() {
@@ -111,16 +111,16 @@ TEST_CASE("after a step a selection bias moves towards even loads, centred or no
 
 TEST_CASE("a router's losses over a batch of six tokens", "[nn]") {
   const auto softmax = [](std::int64_t top_k) { return four_experts(SoftmaxTopKConfig{}, top_k); };
-  CHECK(std::abs(loss_of(softmax(1), Auxiliary::balance) - 1.281257588) < kTolerance);
-  CHECK(std::abs(loss_of(softmax(2), Auxiliary::balance) - 1.166360820) < kTolerance);
+  CHECK(std::abs(loss_of(softmax(1), Auxiliary::balance) - 1.281257588) < kDigits);
+  CHECK(std::abs(loss_of(softmax(2), Auxiliary::balance) - 1.166360820) < kDigits);
   auto config = softmax(2);
   config.z_loss_weight = config.importance_weight = config.sequence_balance_weight = 1;
-  CHECK(std::abs(loss_of(config, Auxiliary::z) - 3.695958036) < kTolerance);
-  CHECK(std::abs(loss_of(config, Auxiliary::importance) - 0.400886554) < kTolerance);
-  CHECK(std::abs(loss_of(config, Auxiliary::sequence_balance) - 1.166360820) < kTolerance);  // one sequence is the batch
+  CHECK(std::abs(loss_of(config, Auxiliary::z) - 3.695958036) < kDigits);
+  CHECK(std::abs(loss_of(config, Auxiliary::importance) - 0.400886554) < kDigits);
+  CHECK(std::abs(loss_of(config, Auxiliary::sequence_balance) - 1.166360820) < kDigits);  // one sequence is the batch
   config.router = SigmoidTopKConfig{};
-  CHECK(std::abs(loss_of(config, Auxiliary::sequence_balance) - 1.067124450) < kTolerance);
-  CHECK(std::abs(nn::squared_variation(doubles({5, 3, 2, 2})).item<double>() - 1.0 / 6) < kTolerance);
+  CHECK(std::abs(loss_of(config, Auxiliary::sequence_balance) - 1.067124450) < kDigits);
+  CHECK(std::abs(nn::squared_variation(doubles({5, 3, 2, 2})).item<double>() - 1.0 / 6) < kDigits);
   const auto routing = router_of(softmax(2))->forward(some_logits(), nn::ForwardContext{});
   CHECK(near(routing.load[0] * 12, doubles({5, 3, 2, 2})));
 }

@@ -5,6 +5,7 @@ import os
 import pathlib
 import shutil
 import signal
+import struct
 import subprocess
 import time
 import unittest
@@ -193,6 +194,16 @@ class Engines(ProgramTest):
         self.assertRegex(self.ok("plan", "--config", "x.json", "--no-probe").stdout, r"engine: fused, cpu, (baseline|x86-64-v[34]) \(it covers the model on the CPU\)")
         plan = json.loads(self.ok("plan", "--config", "x.json", "--no-probe", "--json", "--engine", "libtorch").stdout)
         self.assertEqual(plan["engines"], [{"engine": "libtorch", "device": "cpu", "reason": "asked for", "runs": 1}])
+
+    def test_a_router_that_all_blocks_share_moves_its_bias_once_a_step(self):
+        for engine in ("fused", "libtorch"):
+            self.ok("sequence-xor", "--engine", engine, "name=" + engine, "train.steps=1", "model.blocks=3", "model.share_ffn=true", "model.ffn.kind=moe",
+                    "model.ffn.num_experts=3", "model.ffn.top_k=1", "model.ffn.router.bias_step=0.05")
+            content = next((self.tmp / "runs" / engine).glob("seed-0.*/model.safetensors")).read_bytes()
+            begin = 8 + int.from_bytes(content[:8], "little")
+            first, last = json.loads(content[8:begin])["block0.ffn.router.bias"]["data_offsets"]
+            bias = struct.unpack("<3f", content[begin + first:begin + last])
+            self.assertEqual({round(abs(b), 6) for b in bias} | {0.05}, {0.05}, bias)
 
     def test_verify_says_of_a_config_that_diverges_that_it_cannot_be_compared(self):
         self.write("wild.json", {"name": "wild", "task": {"kind": "xor"}, "train": {"optimizer": {"lr": 60000.0}}})

@@ -262,7 +262,13 @@ inline void add_blocks(std::vector<Case>& out) {
   shares.model.share_ffn = true;
   shares.model.blocks = 3;
   out.emplace_back("one FFN for all blocks", shares);
-  shares.model.ffn = some_ffn<MoeConfig>("gelu");
+  auto mixture = some_ffn<MoeConfig>("gelu");
+  mixture.num_experts = 3;
+  mixture.top_k = 1;
+  SoftmaxTopKConfig balanced;
+  balanced.bias_step = 0.05;
+  mixture.router = balanced;
+  shares.model.ffn = mixture;
   out.emplace_back("one mixture for all blocks", shares);
   auto alone = base(NoFfnConfig{}, true);
   alone.model.parallel = true;

@@ -69,6 +69,8 @@ NetworkOutput NetworkImpl::forward(const Tensor& inputs, const ForwardContext& g
 }
 
 void NetworkImpl::update_buffers(const std::vector<Tensor>& loads, const Tensor& alive) {
+  const bool shared = blocks_.size() > 1 && blocks_[0]->feed_forward() == blocks_[1]->feed_forward();  // one router moves once
+  if (shared && loads[0].defined()) return blocks_[0]->update_buffers(torch::stack(loads).mean(0), alive);
   for (std::size_t b = 0; b < blocks_.size(); ++b) blocks_[b]->update_buffers(loads[b], alive);
 }
 

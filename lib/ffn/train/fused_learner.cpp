@@ -18,6 +18,7 @@ FusedLearner::FusedLearner(const std::vector<RunConfig>& runs, const Task& task,
       shape_(task.shape()),
       train_(runs.at(0).train),
       network_(runs[0].model, shape_, runs[0].loss(), fused::num_parts(runs[0].model, shape_, train_.batch_size)),
+      shares_router_(runs[0].model.share_ffn),
       parameters_(static_cast<std::int64_t>(runs.size()), layout().width()),
       optimizer_(layout(), optimizer_configs(runs), update_rule(runs[0])),
       validation_(task.validation(train_.most_eval_examples())),
@@ -69,7 +70,10 @@ StepReport FusedLearner::take_step(std::size_t run, std::int64_t step) {
   network_.over_row(threads_, [&](std::int64_t begin, std::int64_t end) {
     optimizer_.step(row, step + 1, factor, scale, gradient_.data(), parameters_.row(row), begin, end);
   });
-  for (auto* router : routers_) router->update_buffers(parameters_.row(row));
+  for (std::size_t i = 1; shares_router_ && i < routers_.size(); ++i) routers_[0]->totals() += routers_[i]->totals();
+  for (auto* router : routers_) {
+    if (!shares_router_ || router == routers_[0]) router->update_buffers(parameters_.row(row));
+  }
   return report;
 }
 

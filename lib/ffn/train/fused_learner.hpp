@@ -46,6 +46,7 @@ class FusedLearner final : public Learner {
   TrainConfig train_;
   fused::DataParallelNetwork network_;
   std::vector<fused::Router*> routers_;  ///< of the first network
+  bool shares_router_;                   ///< all blocks have one: its buffers move once, by what all of them counted
   Rows parameters_;
   RowOptimizer optimizer_;
   ExampleSet validation_, batch_;

@@ -140,6 +140,8 @@ RunDirectory named_run(const std::string& path) {
   throw UsageError("there are several runs in " + path, "name one of them, for example " + found[0].string());
 }
 
-RunConfig trained_config(const RunDirectory& directory) { return config_of(require_trained(directory), directory); }
+RunConfig trained_config(const RunDirectory& directory, const fs::path& weights) {
+  return config_of(require_trained(directory, weights), directory);
+}
 
 }  // namespace ffn::app

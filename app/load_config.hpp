@@ -34,6 +34,6 @@ Document load_with_overrides(const std::string& config, const std::vector<std::s
 RunDirectory named_run(const std::string& path);
 
 /// The config of a run that has weights. Throws DataError for one that is not trained yet.
-RunConfig trained_config(const RunDirectory& directory);
+RunConfig trained_config(const RunDirectory& directory, const std::filesystem::path& weights);
 
 }  // namespace ffn::app

@@ -21,7 +21,7 @@ inspect::SurfacePanel panel_of(const std::string& title, const GroupResult& grou
     if (run.files.empty()) continue;
     const RunDirectory directory(run.path);
     try {
-      const auto config = trained_config(directory);
+      const auto config = trained_config(directory, directory.weights_path());
       if (writes_text(config.task)) break;  // its weights can be large
       const auto weights = read_safetensors(directory.weights_path());
       inspect::TrainedNetwork network(config, weights);

@@ -835,7 +835,7 @@ def check_as_trained(record, path):
     """The file's size and checksum are those that the run's record lists."""
     facts = record["summary"]["files"].get(path.name)
     if facts is None:
-        raise RunError(f"{path.parent} kept no {path.name} (its config has keep: summary)")
+        raise RunError(f"{path.parent} kept no {path.name} (its config has keep: {record['config'].get('keep', 'all')})")
     data = path.read_bytes()
     if len(data) != facts["bytes"]:
         problem = f"{len(data)} bytes instead of {facts['bytes']}"
@@ -869,14 +869,14 @@ def read_record(run):
     return record
 
 
-def load(run):
+def load(run, best=False):
     """The trained network of a run's directory, as a torch.nn.Module in eval mode, by its run.json and model.safetensors.
 
-    Parameters have the names of the weight file. In train mode dropout is that of the config. Raises RunError.
+    `best`: by best.safetensors, which keep=best keeps, instead. Parameters have the names of the weight file. In train mode dropout is that of the config. Raises RunError.
     """
     run = named_directory(run)
     record = read_record(run)
-    weights = run / "model.safetensors"
+    weights = run / ("best.safetensors" if best else "model.safetensors")
     try:
         config = record["config"]
         if not record["summary"]:

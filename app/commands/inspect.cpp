@@ -24,6 +24,7 @@ namespace {
 
 struct InspectOptions {
   std::string run, data = "task", neuron, trace, out;
+  bool best = false;
 };
 
 Json step_json(const inspect::TraceStep& step) {
@@ -55,7 +56,8 @@ void write_page(const std::string& path, const std::string& html, const CommonOp
 }
 
 // What a reader has to know before the numbers: weights of a run that diverged show no layer that works.
-std::vector<std::string> notes_of(const RunDirectory& directory) {
+std::vector<std::string> notes_of(const RunDirectory& directory, const RunConfig& config, const TensorFile& weights, bool best) {
+  if (best) return {"these are the weights of step " + weights.metadata.at("step") + ", the best by " + config.best_by().name};
   try {
     const auto record = read_record(directory.path());
     if (!record || !record->summary || !record->summary->divergence) return {};
@@ -73,13 +75,14 @@ int inspect_run(const InspectOptions& options, bool traced, const CommonOptions&
     return inspect::PageFacts{run, std::to_string(model.blocks) + (model.blocks == 1 ? " block: " : " blocks: ") + layer_text(model),
                               kVersion, utc_now()};
   };
-  const auto config = trained_config(directory);
-  const auto weights = read_safetensors(directory.weights_path());
+  const auto file = options.best ? directory.best_path() : directory.weights_path();
+  const auto config = trained_config(directory, file);
+  const auto weights = read_safetensors(file);
   inspect::TrainedNetwork network(config, weights);
   if (traced) {
     const auto inputs = inspect::typed_inputs(config, weights, options.trace);
     auto trace = inspect::trace(network, inputs);
-    trace.notes = notes_of(directory);
+    trace.notes = notes_of(directory, config, weights, options.best);
     if (!options.out.empty()) write_page(options.out, inspect::trace_page(trace, inputs, page_facts(config.model)), common);
     if (common.json) print_json(trace_json(trace, inputs));
     else if (options.out.empty()) print_trace(trace, inputs, config.model);
@@ -90,7 +93,7 @@ int inspect_run(const InspectOptions& options, bool traced, const CommonOptions&
       inspect::look_inside(network, options.data == "task" ? inspect::training_inputs(config, weights, most)
                                                            : inspect::text_inputs(config, weights, expand_home(options.data), most));
   inspection.surface = inspect::surface_of(config, weights, network);
-  const auto notes = notes_of(directory);
+  const auto notes = notes_of(directory, config, weights, options.best);
   inspection.notes.insert(inspection.notes.begin(), notes.begin(), notes.end());
   if (!options.out.empty()) write_page(options.out, inspect::page(inspection, page_facts(config.model)), common);
   if (common.json)
@@ -112,6 +115,7 @@ void add_inspect(CommandLine program, CommonOptions& common) {
                           .option("--neuron", options->neuron,
                                   "one neuron with what it fires on: 0.17 is number 17 of block 0, in a mixture 0.3.17 that of expert 3")
                           .type("NAME");
+  command.flag("--best", options->best, "the weights that keep=best kept, instead of the last");
   const auto trace = command.option("--trace", options->trace, "an input step by step: a text; vectors such as \"1,-1 1,1\" or \"10 11\"")
                          .type("INPUT")
                          .excludes(neuron);

@@ -13,10 +13,11 @@ namespace ffn::app {
 
 namespace {
 
-int sample(const std::string& run, const SampleRequest& request, bool json) {
+int sample(const std::string& run, bool best, const SampleRequest& request, bool json) {
   const RunDirectory directory = named_run(run);
-  const auto config = trained_config(directory);
-  const auto weights = read_safetensors(directory.weights_path());
+  const auto file = best ? directory.best_path() : directory.weights_path();
+  const auto config = trained_config(directory, file);
+  const auto weights = read_safetensors(file);
   std::string text;
   bool begun = false;  // the prompt is printed once it is known to be usable
   sample_text(config, weights, request, [&](const std::string& piece) {
@@ -34,8 +35,10 @@ int sample(const std::string& run, const SampleRequest& request, bool json) {
 void add_sample(CommandLine program, CommonOptions& common) {
   auto command = program.subcommand("sample", "text from a trained character model");
   auto run = std::make_shared<std::string>();
+  auto best = std::make_shared<bool>(false);
   auto request = std::make_shared<SampleRequest>();
   command.option("run", *run, "run directory").required().type("RUN");
+  command.flag("--best", *best, "by the weights that keep=best kept, instead of the last");
   command.option("--prompt", request->prompt, "text to continue").type("TEXT").may_be_empty();
   command.option("--temperature", request->temperature, "below 1 is safer, above 1 wilder, 0 always takes the most probable")
       .real_in(0.0, 100.0)
@@ -46,7 +49,7 @@ void add_sample(CommandLine program, CommonOptions& common) {
   command.option("--length", request->length, "characters to write").integer_in(1, 1 << 24).shows_default();
   command.option("--seed", request->seed, "same seed, same text").integer_in(0, std::int64_t{1} << 53).shows_default();
   add_output_options(command, common);
-  command.run([&common, run, request] { return sample(*run, *request, common.json); });
+  command.run([&common, run, best, request] { return sample(*run, *best, *request, common.json); });
 }
 
 }  // namespace ffn::app

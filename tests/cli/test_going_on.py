@@ -152,8 +152,40 @@ class GoingOn(ProgramTest):
         self.assertIn("its state was not kept; train with keep=state", self.ok(self.one, "train.steps=150").stderr)
         self.assertIn("already trained, but its state was not kept; --fresh", self.ok(self.one, "keep=state").stderr)
         self.ok(self.one, "seeds=2", "name=study")
-        self.assertIn("2 runs are finished, but their state was not kept", self.ok(self.one, "seeds=2", "name=study", "keep=state").stderr)
+        self.assertIn("2 runs are finished, but what keep asks for was not kept", self.ok(self.one, "seeds=2", "name=study", "keep=state").stderr)
         self.assertEqual(self.files(), [f for f in self.files() if "checkpoint" not in f])
+
+    def test_the_best_weights_are_those_of_the_best_evaluation_whenever_it_was_stopped(self):
+        settings = ("train.steps=3000", "train.eval_every=100", "train.checkpoint_every=700", "train.optimizer.lr=0.1", "keep=best")
+        for by, best in (("val/loss", min), ("val/accuracy", max)):
+            target = ("train.target=null",) if by == "val/loss" else ("train.target.metric=val/accuracy", "train.target.at_least=1")
+            shutil.rmtree(self.tmp / "runs", ignore_errors=True)
+            for after in (0.03, 0.06, 0.1):
+                self.killed(after, self.one, *settings, *target)
+            self.ok(self.one, *settings, *target)
+            run = run_at(self.tmp / "runs/one/seed-0")
+            lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+            expected = next(line["step"] for line in lines if line[by] == best(line[by] for line in lines))
+            self.assertEqual(ffn_train.read_safetensors(run / "best.safetensors")[1]["step"], str(expected))
+            # A run that ends at that step has the same weights.
+            self.ok(self.one, *settings, *target, f"train.steps={expected}", "-o", "short")
+            (end,) = (self.tmp / "short").rglob("model.safetensors")
+            tensors = [ffn_train.read_safetensors(file)[0] for file in (run / "best.safetensors", end)]
+            self.assertTrue(all((tensors[0][name] == tensors[1][name]).all() for name in tensors[1]))
+            shutil.rmtree(self.tmp / "short")
+        self.assertLess(expected, 3000)
+        last, first = ffn_train.load(run), ffn_train.load(run, best=True)
+        self.assertFalse(all((a == b).all() for a, b in zip(last.parameters(), first.parameters())))
+        self.assertIn(f"these are the weights of step {expected}, the best by val/accuracy", self.ok("inspect", run, "--best").stdout)
+        self.ok(self.one, "name=warm", "--init-from", run / "best.safetensors")
+
+    def test_best_weights_that_were_not_kept_are_not_made_up(self):
+        self.ok(self.one)
+        self.assertIn("kept no best.safetensors (its config has keep: all)", self.fails(3, "inspect", run_at(self.tmp / "runs/one/seed-0"), "--best"))
+        self.assertIn("already trained, but its best weights were not kept; --fresh", self.ok(self.one, "keep=best").stderr)
+        slow = ("name=slow", "train.steps=300000", "train.checkpoint_every=100")
+        self.killed(0.5, self.one, *slow)
+        self.assertIn("begun without keep=best", self.fails(3, self.one, *slow, "keep=best"))
 
     def test_a_damaged_state_is_found_and_its_run_trained_again(self):
         self.ok(self.one, "keep=state")

@@ -98,9 +98,10 @@ TEST_CASE("the matched cost is as near to the plain one as a whole width allows"
 }
 
 TEST_CASE("a match that no width reaches is refused with the mismatch and what to do") {
-  CHECK(problems_in("{\"model\": {\"d_model\": 2, \"ffn\": {\"kind\": \"moe\", \"num_experts\": 8,\n\"match\": \"params\"}}}") ==
-        "x.json:2  /model/ffn/match: the nearest width (1) misses the plain FFN's params by 71.42 %, more than match_tolerance (0.01); "
-        "use a larger d_model or expansion, or raise match_tolerance");
+  CHECK(
+      problems_in("{\"model\": {\"d_model\": 2, \"ffn\": {\"kind\": \"moe\", \"num_experts\": 8,\n\"match\": \"params\"}}}") ==
+      "x.json:2  /model/ffn/match: the nearest width (1) misses the plain FFN's params by 71.42 %, more than match_tolerance=0.01 allows; "
+      "use a larger d_model or expansion, or raise match_tolerance");
 }
 
 TEST_CASE("a formula without F has no width to match, and is told so") {

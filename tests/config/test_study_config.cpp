@@ -316,7 +316,19 @@ TEST_CASE("a kind chosen on top of a config leaves the older kind's keys without
   CHECK(std::holds_alternative<GatedConfig>(study_from(routed, {"model.ffn.kind=gated"}).variants[0].config.model.ffn));
   CHECK(problems_in_study(R"({"model": {"ffn": {"kind": "gated", "num_experts": 4}}})").find("unknown key \"num_experts\"") !=
         std::string::npos);
-  CHECK(problems_in_study(moe, {"model.ffn.kind=gated", "model.ffn.top_k=1"}).find("unknown key \"top_k\"") != std::string::npos);
+}
+
+TEST_CASE("overrides of one command mean the same in whatever order they stand") {
+  const std::string moe = R"({"model": {"ffn": {"kind": "moe", "num_experts": 4}}})";
+  for (const auto& overrides :
+       {std::vector<std::string>{"model.ffn.kind=gated", "model.ffn.top_k=1"}, {"model.ffn.top_k=1", "model.ffn.kind=gated"}})
+    CHECK(problems_in_study(moe, overrides).find("unknown key \"top_k\"") != std::string::npos);
+  for (const auto& overrides : {std::vector<std::string>{"model.ffn.activation_parameters={\"beta\": 1}", "model.ffn.activation=gelu"},
+                                {"model.ffn.activation=gelu", "model.ffn.activation_parameters.beta=1"}})
+    CHECK(problems_in_study("{}", overrides).find("the activation \"gelu\" has no parameter 'beta'") != std::string::npos);
+  for (const auto& overrides :
+       {std::vector<std::string>{"model.ffn.d_ff=8", "model.ffn.expansion=2"}, {"model.ffn.expansion=2", "model.ffn.d_ff=8"}})
+    CHECK(problems_in_study("{}", overrides).find("both d_ff (8) and expansion are set") != std::string::npos);
 }
 
 TEST_CASE("a wrong value of an axis on the command line names its override") {

@@ -81,7 +81,7 @@ TEST_CASE("Python finds the config in a run's weights") {
   if (!have_python()) return;
   const ScratchDirectory scratch;
   const RunDirectory run(scratch.path());
-  run.write_weights(resolved_json(small_run(3)), "0123456789abcdef", 400, some_weights());
+  run.write_weights(run.weights_path(), resolved_json(small_run(3)), "0123456789abcdef", 400, some_weights(), {});
 
   const Answer config = python_reads(run.weights_path(), "--metadata config");
 

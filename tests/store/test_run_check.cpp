@@ -134,13 +134,17 @@ TEST_CASE("an unfinished run without a checkpoint begins again where it is") {
 
 TEST_CASE("whoever uses weights gets those that were trained, or an error") {
   const Trained trained;
-  CHECK(require_trained(trained.run.directory).identity == trained.run.identity);
+  CHECK(require_trained(trained.run.directory, trained.run.directory.weights_path()).identity == trained.run.identity);
   std::string bytes = content(trained.file("model.safetensors"));
   bytes.back() ^= 1;
   put(trained.file("model.safetensors"), bytes);
-  CHECK(message_of<DataError>([&] { require_trained(trained.run.directory); }).find("its checksum differs") != std::string::npos);
-  CHECK(message_of<DataError>([&] { require_trained(Trained(kKilled).run.directory); }).find("no trained weights yet") !=
-        std::string::npos);
+  CHECK(message_of<DataError>([&] {
+          require_trained(trained.run.directory, trained.run.directory.weights_path());
+        }).find("its checksum differs") != std::string::npos);
+  const Trained killed(kKilled);
+  CHECK(message_of<DataError>([&] {
+          require_trained(killed.run.directory, killed.run.directory.weights_path());
+        }).find("no trained weights yet") != std::string::npos);
 }
 
 TEST_CASE("what was renamed is found by its name and removed, a person's files are not") {

@@ -221,7 +221,7 @@ TEST_CASE("weights carry the config that made them") {
   const ScratchDirectory scratch;
   const RunDirectory run(scratch.path());
 
-  run.write_weights(resolved_json(small_run(5)), kIdentity, 400, some_weights());
+  run.write_weights(run.weights_path(), resolved_json(small_run(5)), kIdentity, 400, some_weights(), {});
   const TensorFile file = read_safetensors(run.weights_path());
 
   REQUIRE(file.tensors.size() == 1);

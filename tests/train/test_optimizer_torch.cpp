@@ -199,6 +199,8 @@ TEST_CASE("Muon moves hidden matrices of two rows and columns at least, and noth
         "muon: matrices of query, key, value, output, up, gate, down; adamw: embedding, position, router, norm, head, vectors, matrices of "
         "one row or column");
   CHECK(division_text(AdamWConfig{}, model).empty());
+  model.ffn = PkmConfig{};
+  CHECK(division_text(MuonConfig{}, model).find("keys and slots of memories") != std::string::npos);
   PositionwiseConfig narrow;
   narrow.d_ff = 1;
   model.ffn = narrow;

@@ -39,8 +39,6 @@ void Document::merge_values(Json& base, const Json& over, const std::string& poi
   for (const auto& [key, value] : over.items()) merge_values(base[key], value, pointer + "/" + escape_pointer(key));
 }
 
-void Document::on_top(const std::string& pointer) { origins_[pointer].layer = ++layers_; }
-
 void Document::merge(const Document& over) {
   merge_values(*tree_, *over.tree_, "");
   for (const auto& [pointer, origin] : over.origins_) {
@@ -81,7 +79,7 @@ Override split_override(const std::string& assignment) {
 
 void apply_override(Document& document, const std::string& assignment) {
   const auto [path, typed, shown] = split_override(assignment);
-  set_value(document, path, override_value(typed, shown), {shown, current_directory().string(), 0});
+  set_value(document, path, override_value(typed, shown), {shown, current_directory().string(), 0, document.new_layer()});
 }
 
 static std::vector<std::string> path_segments(const std::string& path, const std::string& shown) {
@@ -112,7 +110,6 @@ void set_value(Document& document, const std::string& path, Json value, Origin o
   }
   *node = std::move(value);
   document.set_origin(pointer_of(path), std::move(origin));
-  document.on_top(pointer_of(path));
 }
 
 std::string number_text(double x) {

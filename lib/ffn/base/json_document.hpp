@@ -18,7 +18,7 @@ struct Origin {
   std::string source;     ///< as the user named it: "configs/xor.json", "override 'train.steps=5'"
   std::string directory;  ///< where relative paths inside this value start
   int line = 0;
-  std::int64_t layer = 0;  ///< later layers (a file that extends another, an override) lie on top of earlier ones
+  std::int64_t layer = 0;  ///< later layers (a file that extends another, the overrides) lie on top of earlier ones
 
   std::string text() const;  ///< "configs/xor.json:7"
   bool is_override() const;
@@ -35,8 +35,8 @@ class Document {
   /// Of a value that was replaced: what stood below it is forgotten.
   void set_origin(const std::string& pointer, Origin origin);
 
-  /// Makes the value at a pointer newer than everything else.
-  void on_top(const std::string& pointer);
+  /// A layer on top of everything so far, for values that are put there together.
+  std::int64_t new_layer() { return ++layers_; }
 
   /// Lays `over` on top: objects merge key by key, every other value replaces what was there.
   void merge(const Document& over);
@@ -63,7 +63,7 @@ using ShippedFiles = std::map<std::string, std::string>;
 /// that cannot be read; UsageError if the file itself cannot be read.
 Document load_document(const std::string& path, const ShippedFiles& shipped = {});
 
-/// Applies one `dotted.path=value` from the command line. The value is JSON if it parses as such, else a string.
+/// Applies one `dotted.path=value`, as a layer of its own. The value is JSON if it parses as such, else a string.
 /// Throws UsageError when there is no '=', a path segment is empty or crosses a value that is no object, the value has a
 /// duplicate key or too deep a nesting, or the bytes are not UTF-8.
 void apply_override(Document& document, const std::string& assignment);
@@ -79,7 +79,7 @@ Override split_override(const std::string& assignment);
 /// JSON under the rules of a file, or the text itself where it is no JSON. Throws UsageError beginning with `shown`.
 Json override_value(const std::string& typed, const std::string& shown);
 
-/// Puts a value at a dotted path, making objects on the way. Throws UsageError as apply_override does.
+/// Puts a value at a dotted path, in its origin's layer, making objects on the way. Throws UsageError as apply_override does.
 void set_value(Document& document, const std::string& dotted_path, Json value, Origin origin);
 
 /// JSON pointer of a dotted path: "a.b" → "/a/b".

@@ -116,8 +116,8 @@ void require_match(FieldVisitor& v, const ModelConfig& model) {
             "the nearest width (" + std::to_string(*size->matched_width) +
                 (size->match_multiple_of > 1 ? ", a multiple of " + std::to_string(size->match_multiple_of) : "") +
                 ") misses the plain FFN's " + size->match + " by " + std::to_string(size->mismatch * 100).substr(0, 5) +
-                " %, more than match_tolerance (" + number_text(size->match_tolerance) +
-                "); use a larger d_model or expansion, or raise match_tolerance",
+                " %, more than match_tolerance=" + number_text(size->match_tolerance) +
+                " allows; use a larger d_model or expansion, or raise match_tolerance",
             {"d_model", "ffn.d_ff", "ffn.expansion", "ffn.match_tolerance", "ffn.match_multiple_of", "ffn.num_experts", "ffn.top_k"});
 }
 

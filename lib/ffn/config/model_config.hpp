@@ -108,7 +108,7 @@ struct NoisyTopKConfig {
   static constexpr const char* kKind = "noisy_top_k";
   static constexpr const char* kDoc =
       "Noisy top-k gating (Shazeer et al. 2017, arXiv:1701.06538, eq. 3-5): in training, normal noise of a trained deviation is added to the "
-      "logits; weights are the softmax over the top_k kept. Computed by LibTorch alone.";
+      "logits; weights are the softmax over the top_k kept (top_k 1: its probability among all experts). Computed by LibTorch alone.";
   double load_weight = 0.01;
   void describe(FieldVisitor& v);
 };

@@ -30,9 +30,9 @@ bool is_path_safe(const std::string& name) {
 
 // Reserved names: moved-aside directories, temporaries, the files of runs and studies.
 bool is_reserved(const std::string& name) {
-  static const char* const kFiles[] = {"run.json",    "metrics.jsonl",  "model.safetensors", "checkpoint.safetensors",
-                                       "study.json",  "study.json.bak", "log.txt",           "compare.json",
-                                       "report.html", "runs.csv",       "curves.csv",        "tensorboard"};
+  static const char* const kFiles[] = {"run.json",   "metrics.jsonl",  "model.safetensors", "best.safetensors", "checkpoint.safetensors",
+                                       "study.json", "study.json.bak", "log.txt",           "compare.json",     "report.html",
+                                       "runs.csv",   "curves.csv",     "tensorboard"};
   return is_moved_aside(name) || is_temporary(name) || std::find(std::begin(kFiles), std::end(kFiles), name) != std::end(kFiles);
 }
 
@@ -82,7 +82,10 @@ void RunConfig::describe(FieldVisitor& v) {
   v.group({"log", "further logs beside metrics.jsonl; not part of the run's identity"}, log);
   v.choice({"keep", "files that stay when a run has finished; not part of the run's identity"}, keep,
            {{"all", "run.json, metrics and weights"},
-            {"state", "the same and the optimizer's state, from which a run of more train.steps goes on"},
+            {"best",
+             "the same and best.safetensors, the weights that were best by the target's metric, or by val/loss without a target; "
+             "for sample, inspect and --init-from"},
+            {"state", "as all and the optimizer's state, from which a run of more train.steps goes on"},
             {"summary", "run.json alone"}});
   v.require(is_path_safe(name), "name",
             shortened(name) + " is not a directory name; use up to 128 letters, digits and -_.+=, not starting with a dot or dash");
@@ -126,6 +129,8 @@ void RunConfig::describe(FieldVisitor& v) {
   }
 }
 
+const MetricRow& RunConfig::best_by() const { return train.target ? *find_metric_row(train.target->metric) : metric::kValLoss; }
+
 Loss RunConfig::loss() const {
   auto loss = loss_of(train.loss, target_of(task));
   if (auto* cross_entropy = std::get_if<CrossEntropy>(&loss)) cross_entropy->smoothing = train.label_smoothing;
@@ -139,7 +144,6 @@ const char* other_width(const std::string& key) {
 
 namespace {
 
-// Two in one command contradict each other, and stay to be refused.
 void keep_newer_of(Document& document, const std::string& section, const char* first, const char* second) {
   const Json::json_pointer at(section);
   if (!document.tree().contains(at) || !document.tree()[at].is_object()) return;
@@ -148,7 +152,6 @@ void keep_newer_of(Document& document, const std::string& section, const char* f
     if (!keys.contains(key) || keys[key].is_null()) return;
   }
   const Origin &one = document.origin(section + "/" + first), &other = document.origin(section + "/" + second);
-  if (one.is_override() && other.is_override()) return;
   if (one.layer != other.layer) keys.erase(one.layer < other.layer ? first : second);
 }
 

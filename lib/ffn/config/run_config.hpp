@@ -10,6 +10,8 @@
 
 namespace ffn {
 
+struct MetricRow;
+
 /// What is written beside metrics.jsonl. No part of a run's identity.
 struct LogConfig {
   bool tensorboard = false, layers = false;
@@ -29,6 +31,8 @@ struct RunConfig {
   void describe(FieldVisitor& v);
 
   Loss loss() const;
+  /// By which metric the best weights are chosen.
+  const MetricRow& best_by() const;
 };
 
 /// Reads a run from a document. Throws ConfigError with every problem.
@@ -38,7 +42,7 @@ RunConfig read_run_config(const Document& document, const std::string& source);
 const char* other_width(const std::string& key);
 
 /// d_ff and expansion are one width, at_least and at_most one bound of a target: of two that were written in different layers the newer
-/// replaces the older. Overrides of one command contradict each other: both stay, and reading the config refuses them.
+/// replaces the older. Both stay where they are of one layer, as the overrides of one command are, and reading the config refuses them.
 void keep_newer(Document& document);
 
 /// The complete config as JSON, directly re-runnable.

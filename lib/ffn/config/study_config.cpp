@@ -99,7 +99,6 @@ namespace {
 using config_detail::Combination;
 using config_detail::Entry;
 using config_detail::Expansion;
-using config_detail::last_segment;
 using config_detail::refuse_name_of_another;
 using config_detail::refuse_shared_labels;
 using config_detail::SharedProblems;
@@ -189,17 +188,16 @@ void check_metric(const Study& study, Expansion& expansion) {
 // The document that all variants share, with the variant's values in place.
 Document with_assignments(const Document& common, const Combination& combination, Expansion& expansion) {
   Document document = common;
-  // A section before what is set in it; and a kind before the keys beside it: it takes away what was another's, not what is given beside
-  // it.
-  const auto rank = [](const Entry* entry) {
-    return std::pair(std::count(entry->key.begin(), entry->key.end(), '.'), last_segment(entry->key) != "kind");
-  };
+  const auto layer = document.new_layer();
+  const auto rank = [](const Entry* entry) { return std::count(entry->key.begin(), entry->key.end(), '.'); };  // a section before its keys
   std::vector<const Entry*> in_order;
   for (const auto& entry : combination) in_order.push_back(&entry);
   std::stable_sort(in_order.begin(), in_order.end(), [&](const Entry* a, const Entry* b) { return rank(a) < rank(b); });
   for (const auto* entry : in_order) {
     try {
-      set_value(document, entry->key, entry->value, expansion.document.origin(entry->pointer));
+      Origin origin = expansion.document.origin(entry->pointer);
+      origin.layer = layer;
+      set_value(document, entry->key, entry->value, std::move(origin));
     } catch (const UsageError& error) {
       expansion.problem(entry->pointer, error.what());
     }

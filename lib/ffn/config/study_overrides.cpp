@@ -131,6 +131,7 @@ void refuse_overruled(const Document& document, const std::vector<std::string>& 
 }  // namespace
 
 void apply_overrides(Document& document, const std::vector<std::string>& overrides) {
+  const auto layer = document.new_layer();  // one for all: none of them is newer than the others
   for (const auto& text : overrides) {
     const auto [key, typed, shown] = split_override(text);
     if (takes_tuning(document, key, typed, shown)) continue;
@@ -166,7 +167,7 @@ void apply_overrides(Document& document, const std::vector<std::string>& overrid
                            " in the file, or give two values or more to sweep it, too: " + key + "=a,b");
     }
     if (describes_the_study || (parts.size() == 1 && !sweeps(document, key))) {
-      set_value(document, key, typed_value(key, typed, shown), {shown, current_directory().string(), 0});
+      set_value(document, key, typed_value(key, typed, shown), {shown, current_directory().string(), 0, layer});
       continue;
     }
     Json values = Json::array();

@@ -68,8 +68,8 @@ struct MuonConfig {
   static constexpr const char* kKind = "muon";
   static constexpr const char* kDoc =
       "Muon (Jordan et al. 2024, https://kellerjordan.github.io/posts/muon): the matrices of attention and feed-forward layers, each expert's by "
-      "itself, move by their momentum with all singular values brought near 1. Embeddings, head, router, positions, vectors, and matrices of one row "
-      "or column move by AdamW at adam_lr. A step costs some 15 matrix products of a matrix's own size, whatever the batch.";
+      "itself, move by their momentum with all singular values brought near 1. Embeddings, head, router, positions, keys and slots of memories, "
+      "vectors, and matrices of one row or column move by AdamW at adam_lr. A step costs some 15 matrix products of a matrix's own size, whatever the batch.";
   double lr = 0.02;
   double momentum = 0.95;
   bool nesterov = true;

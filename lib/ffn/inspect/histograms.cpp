@@ -55,7 +55,7 @@ std::string activation_events(const FoundRun& run, const TensorFile& weights, do
 Histograms histograms_of(const FoundRun& run, double wall_time) {
   Histograms out;
   try {
-    require_trained(RunDirectory(run.path));
+    require_trained(RunDirectory(run.path), RunDirectory(run.path).weights_path());
   } catch (const DataError& error) {
     out.note = std::string("no histograms: ") + error.what();
     return out;

@@ -62,7 +62,7 @@ RunCheck check_run(const RunDirectory& directory, const std::string& identity) {
     return {Verdict::damaged, {without_prefix(error.what(), directory.path())}};
   }
   if (!out.record) {
-    const auto results = {directory.metrics_path(), directory.weights_path(), directory.checkpoint_path()};
+    const auto results = {directory.metrics_path(), directory.weights_path(), directory.best_path(), directory.checkpoint_path()};
     if (std::none_of(results.begin(), results.end(), path_exists)) return {};
     return {Verdict::damaged, {"run.json: missing"}};
   }
@@ -118,18 +118,22 @@ std::string lacking_files(const RunConfig& config, const RunSummary& summary) {
   if (config.keep == "summary") return "";
   if (summary.files.empty()) return "its weights and curves were";
   const bool has_state = summary.files.count("checkpoint.safetensors") > 0, reached_the_end = summary.steps == config.train.steps;
+  if (config.keep == "best" && summary.files.count("best.safetensors") == 0) return "its best weights were";
   return config.keep == "state" && !has_state && reached_the_end && summary.end == RunEnd::done ? "its state was" : "";
 }
 
-RunRecord require_trained(const RunDirectory& directory) {
+RunRecord require_trained(const RunDirectory& directory, const fs::path& weights) {
   auto record = read_record(directory.path());
   const std::string run = directory.path().string();
   if (!record || !record->summary)
     throw DataError(run + " has no trained weights yet", "finish the training first, with the command that started it");
-  const auto facts = record->summary->files.find(directory.weights_path().filename());
-  if (facts == record->summary->files.end())
-    throw DataError(run + " kept no weights (its config has keep: summary)", "train it with keep=all under another name");
-  const std::string what = difference_of(directory.weights_path(), facts->second);
+  const auto facts = record->summary->files.find(weights.filename());
+  if (facts == record->summary->files.end()) {
+    const std::string kept = record->config->value("keep", "all");
+    throw DataError(run + " kept no " + weights.filename().string() + " (its config has keep: " + kept + ")",
+                    std::string("train it with keep=") + (weights == directory.best_path() ? "best" : "all") + " under another name");
+  }
+  const std::string what = difference_of(weights, facts->second);
   if (!what.empty()) throw DataError(run + "/" + what, "the command that trained the run trains it again");
   return std::move(*record);
 }

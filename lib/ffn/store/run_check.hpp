@@ -39,8 +39,8 @@ std::optional<StoredCheckpoint> make_ready(const RunDirectory& directory, const 
 /// Which files a finished run lacks that its config's `keep` asks for, with their verb: it was trained with another. Empty for none.
 std::string lacking_files(const RunConfig& config, const RunSummary& summary);
 
-/// The record of a run whose weights are those that were trained. Throws DataError where they are not, or are not there.
-RunRecord require_trained(const RunDirectory& directory);
+/// The record of a run whose file of weights holds those that were trained. Throws DataError where it does not, or is not there.
+RunRecord require_trained(const RunDirectory& directory, const std::filesystem::path& weights);
 
 /// Who trains a run holds this lock, which the system releases when its holder dies, however that happens. Nothing when another process
 /// (or another claim of this one) has the run. Creates the directory that the run's own stands in, not those above.

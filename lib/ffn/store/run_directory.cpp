@@ -96,13 +96,14 @@ RunConfig config_of(const RunRecord& record, const RunDirectory& directory) {
 }
 
 void RunDirectory::remove_results() const {
-  for (const auto& file : {weights_path(), checkpoint_path(), metrics_path()}) remove_if_there(file);
+  for (const auto& file : {weights_path(), best_path(), checkpoint_path(), metrics_path()}) remove_if_there(file);
 }
 
 void RunDirectory::remove_checkpoint() const { remove_if_there(checkpoint_path()); }
 
-FileFacts RunDirectory::write_weights(const Json& config, const std::string& identity, std::int64_t step, std::vector<TensorData> weights,
-                                      const std::map<std::string, std::string>& more, FileGroup* group) const {
+FileFacts RunDirectory::write_weights(const fs::path& path, const Json& config, const std::string& identity, std::int64_t step,
+                                      std::vector<TensorData> weights, const std::map<std::string, std::string>& more,
+                                      FileGroup* group) const {
   TensorFile file;
   file.tensors = std::move(weights);
   file.metadata = {{"format", "pt"},
@@ -113,7 +114,7 @@ FileFacts RunDirectory::write_weights(const Json& config, const std::string& ide
   file.metadata.insert(more.begin(), more.end());
   add_checksum(file);
   const std::string bytes = safetensors_bytes(file);
-  write_file(weights_path(), bytes, Durability::flushed, group);
+  write_file(path, bytes, Durability::flushed, group);
   return {bytes.size(), checksum_of(bytes)};
 }
 

@@ -51,6 +51,7 @@ class RunDirectory {
   std::filesystem::path record_path() const { return path_ / "run.json"; }
   std::filesystem::path metrics_path() const { return path_ / "metrics.jsonl"; }
   std::filesystem::path weights_path() const { return path_ / "model.safetensors"; }
+  std::filesystem::path best_path() const { return path_ / "best.safetensors"; }
   std::filesystem::path checkpoint_path() const { return path_ / "checkpoint.safetensors"; }
 
   /// Removes what earlier training left unfinished: nothing stale beside a run that begins again.
@@ -64,8 +65,9 @@ class RunDirectory {
   }
   /// Metadata: the config as JSON, identity, step, and format "pt" (torch.nn layout) as Python's loaders expect it.
   /// `more` is what else a user of the weights needs (RunResult::metadata).
-  FileFacts write_weights(const Json& config, const std::string& identity, std::int64_t step, std::vector<TensorData> weights,
-                          const std::map<std::string, std::string>& more = {}, FileGroup* group = nullptr) const;
+  FileFacts write_weights(const std::filesystem::path& file, const Json& config, const std::string& identity, std::int64_t step,
+                          std::vector<TensorData> weights, const std::map<std::string, std::string>& more,
+                          FileGroup* group = nullptr) const;
   /// `metrics` is of metrics.jsonl, on which the checkpoint rests: what was appended there reaches the disk first.
   FileFacts write_checkpoint(const Checkpoint& checkpoint, const std::string& identity, const FileFacts& metrics,
                              FileGroup* group = nullptr) const;

@@ -59,7 +59,7 @@ struct RunSummary {
   std::optional<Hit> hit;
   std::optional<Divergence> divergence;
   std::vector<std::string> computed_by;  ///< as in RunResult
-  /// metrics.jsonl and model.safetensors; empty where `keep` is "summary".
+  /// Those that `keep` asks for beside run.json.
   std::map<std::string, FileFacts> files = {};
 
   const MetricSummary* find(const std::string& metric) const;  ///< null if it was never measured

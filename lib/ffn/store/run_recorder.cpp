@@ -10,6 +10,7 @@
 #include "ffn/data/task.hpp"
 
 namespace ffn {
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -79,7 +80,7 @@ void RunRecorder::clear_for(std::size_t run) {
   if (!recorded.resumed_at) return recorded.directory.remove_results();
   std::error_code error;  // where the size cannot be had the file is written; a link is replaced, and not what it leads to
   const auto metrics = recorded.directory.metrics_path();
-  if (link_type_of(metrics) == std::filesystem::file_type::symlink || std::filesystem::file_size(metrics, error) != recorded.metrics.size())
+  if (link_type_of(metrics) == fs::file_type::symlink || fs::file_size(metrics, error) != recorded.metrics.size())
     write_file(metrics, recorded.metrics, Durability::flushed, &files_);
   auto& progress = progress_[run];
   for_each_evaluation(recorded.metrics, metrics, [&](const Evaluation& e) { progress.tally.add(e); });
@@ -151,8 +152,12 @@ void RunRecorder::finished(std::size_t run, const RunResult& result) {
       auto& files = record.summary->files;
       files_.flush_first(recorded.directory.metrics_path());
       files[recorded.directory.metrics_path().filename()] = metrics_facts(run);
-      files[recorded.directory.weights_path().filename()] =
-          recorded.directory.write_weights(*record.config, recorded.identity, result.steps, result.weights, result.metadata, &files_);
+      const auto write_weights = [&](const fs::path& path, std::int64_t step, const std::vector<TensorData>& weights) {
+        files[path.filename()] =
+            recorded.directory.write_weights(path, *record.config, recorded.identity, step, weights, result.metadata, &files_);
+      };
+      write_weights(recorded.directory.weights_path(), result.steps, result.weights);
+      if (result.best) write_weights(recorded.directory.best_path(), result.best->step, result.best->weights);
       const bool has_state = recorded.config.keep == "state" && result.end == RunEnd::done && result.steps == recorded.config.train.steps;
       if (has_state) files[recorded.directory.checkpoint_path().filename()] = progress.checkpoint;
     }

@@ -168,7 +168,8 @@ void copy_run(const fs::path& from, const fs::path& to, FileGroup& files) {
     if (entry.path.filename().string().rfind(kEventFilePrefix, 0) == 0) copy(entry.path.filename());
   }
   const RunDirectory run(from);
-  for (const auto& file : {run.metrics_path(), run.weights_path(), run.checkpoint_path(), run.record_path()}) copy(file.filename());
+  for (const auto& file : {run.metrics_path(), run.weights_path(), run.best_path(), run.checkpoint_path(), run.record_path()})
+    copy(file.filename());
 }
 
 std::string version_of(const RunRecord& record) {

@@ -50,7 +50,8 @@ double disk_bytes(const RunConfig& config, const Cost& cost) {
   if (config.keep == "summary") return kDirectoryAndRecord;
   const double evaluations = static_cast<double>(config.train.steps) / static_cast<double>(config.train.eval_every) + 1;
   const double rows_of_state =
-      config.keep != "state"                                                                                                    ? 0
+      config.keep == "best"                                                                                                     ? 1
+      : config.keep != "state"                                                                                                  ? 0
       : std::holds_alternative<SgdConfig>(config.train.optimizer) || std::holds_alternative<LionConfig>(config.train.optimizer) ? 2
                                                                                                                                 : 3;
   return 4.0 * (1 + rows_of_state) * static_cast<double>(cost.parameters) + kEvaluation * evaluations + kDirectoryAndRecord;

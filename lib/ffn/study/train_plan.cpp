@@ -119,17 +119,17 @@ std::vector<ShorterRun> shorter_runs(const Plan& plan, const std::vector<std::si
   return out;
 }
 
-// Asked of states alone: a study that was kept as summaries is asked again for its answer, more often than for its files.
+// Not asked of weights and curves: a study that was kept as summaries is asked again for its answer, more often than for its files.
 void log_lacking_files(const Plan& plan, const std::vector<Progress>& found) {
   std::size_t lacking = 0;
   for (std::size_t i = 0; i < found.size(); ++i) {
     const auto& run = plan.runs[i];
-    if (found[i] != Progress::finished || run.config.keep != "state") continue;
+    if (found[i] != Progress::finished || (run.config.keep != "state" && run.config.keep != "best")) continue;
     const auto record = read_record(run.directory);
     lacking += record && record->summary && !lacking_files(run.config, *record->summary).empty();
   }
   if (lacking > 0)
-    log_warning(std::to_string(lacking) + " runs are finished, but their state was not kept (keep: state); --fresh trains them again");
+    log_warning(std::to_string(lacking) + " runs are finished, but what keep asks for was not kept; --fresh trains them again");
 }
 
 // A study that several machines would train twice is refused before anything is written.

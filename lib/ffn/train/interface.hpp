@@ -54,6 +54,12 @@ struct Checkpoint {
   bool is_evaluated() const { return numbers.count(kEvaluationPending) == 0; }
 };
 
+/// The weights of the evaluation that was best, of a run with keep: best. RunConfig::best_by() says by what.
+struct BestWeights {
+  std::int64_t step = 0;
+  std::vector<TensorData> weights;
+};
+
 struct RunResult {
   RunEnd end = RunEnd::done;
   std::int64_t steps = 0;
@@ -63,6 +69,7 @@ struct RunResult {
   std::vector<TensorData> weights;              ///< torch.nn.Linear layout and names
   std::map<std::string, std::string> metadata;  ///< what using the weights needs beside the config: a text's "alphabet"
   std::vector<std::string> computed_by = {};    ///< as in Checkpoint; more than one: it was resumed under another engine
+  std::optional<BestWeights> best = {};
 };
 
 /// Runs of one shape that train together: they may differ in seed, learning rate, weight decay and dropout rate.
@@ -137,7 +144,7 @@ struct VerifyRequest {
 struct VerifiedParameter {
   std::string name;
   double gradient = 0, gradient_unit = 0;  ///< after one step
-  double weight = 0, weight_unit = 0;      ///< after all of them
+  double weight = 0, weight_unit = 0;      ///< after all of them, of the element that is off by most units
 };
 
 struct VerifyResult {

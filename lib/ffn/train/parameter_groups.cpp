@@ -47,7 +47,9 @@ std::string division_text(const OptimizerConfig& config, const ModelConfig& mode
   if (!std::holds_alternative<MuonConfig>(config)) return "";
   std::vector<std::string> hidden, others;
   for (const Role role : model.roles()) (is_hidden(role) ? hidden : others).push_back(role_name(role));
-  return "muon: matrices of " + join(hidden) + "; adamw: " + join(others) + ", vectors, matrices of one row or column";
+  const auto is_memory = [](const auto& ffn) { return std::is_base_of_v<MemoryFields, std::decay_t<decltype(ffn)>>; };
+  return "muon: matrices of " + join(hidden) + "; adamw: " + join(others) +
+         (std::visit(is_memory, model.ffn) ? ", keys and slots of memories" : "") + ", vectors, matrices of one row or column";
 }
 
 Matrices matrices_of(const ParameterSpec& parameter) {

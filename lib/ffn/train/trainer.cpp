@@ -35,6 +35,8 @@ TensorData row_data(const std::string& name, const std::vector<float>& row) {
   return {name, DType::f32, {static_cast<std::int64_t>(row.size())}, bytes};
 }
 
+constexpr const char* kBest = "best";  // the row of weights in a checkpoint
+
 // The name in a checkpoint.
 std::string sum_of(const AuxiliaryLoss& loss) { return std::string("sum of ") + loss.logged_as->name; }
 
@@ -226,10 +228,22 @@ bool Trainer::evaluate(std::int64_t step) {
     const bool meets = target && meets_target(*target, evaluation);
     if (meets && !state.hit) state.hit = Hit{step, state.seconds, evaluation.tokens};
     state.times_met = meets ? state.times_met + 1 : 0;
+    if (runs_[run].keep == "best") take_best(run, evaluation);
     observer_.evaluated(run, evaluation);
     if (target && target->stop && state.times_met > target->patience) finish_trained(run, step);
   }
   return true;
+}
+
+// Of equals the first.
+void Trainer::take_best(std::size_t run, const Evaluation& evaluation) {
+  const MetricRow& by = runs_[run].best_by();
+  const auto measured =
+      std::find_if(evaluation.metrics.begin(), evaluation.metrics.end(), [&](const auto& metric) { return metric.first == by.name; });
+  const double value = measured == evaluation.metrics.end() ? NAN : measured->second;
+  auto& best = states_[run].best;
+  const bool is_better = !best || std::isnan(best->value) || (by.higher_is_better ? value > best->value : value < best->value);
+  if (is_better) best = Best{value, evaluation.step, state_row(run, 0)};
 }
 
 void Trainer::checkpoint(std::int64_t step, bool evaluated) {
@@ -258,6 +272,11 @@ void Trainer::checkpoint_run(std::size_t run, std::int64_t step, bool evaluated)
                  {"grad_norm", state.grad_norm}};
   for (std::size_t i = 0; i < auxiliary_.size(); ++i) out.numbers[sum_of(auxiliary_[i])] = state.auxiliary_sums[i];
   if (!evaluated) out.numbers[kEvaluationPending] = 1;
+  if (state.best) {
+    out.tensors.push_back(row_data(kBest, state.best->row));
+    out.numbers["best_value"] = state.best->value;
+    out.numbers["best_step"] = static_cast<double>(state.best->step);
+  }
   if (state.hit) {
     out.numbers["hit_step"] = static_cast<double>(state.hit->step);
     out.numbers["hit_time_s"] = state.hit->time_s;
@@ -278,7 +297,25 @@ void Trainer::restore(const std::vector<std::optional<Checkpoint>>& checkpoints)
   }
 }
 
-void Trainer::restore_run(std::size_t run, const Checkpoint& saved) {
+// Takes it out of the checkpoint. What earlier training did not keep cannot be had.
+void Trainer::restore_best(std::size_t run, Checkpoint& saved) {
+  const auto found =
+      std::find_if(saved.tensors.begin(), saved.tensors.end(), [](const TensorData& tensor) { return tensor.name == kBest; });
+  const bool is_there = found != saved.tensors.end(), is_kept = runs_[run].keep == "best";
+  if (is_kept && !is_there)
+    throw CheckpointError("the run was begun without keep=best, so its best weights so far are not known",
+                          "leave keep=best out, or start with --fresh to train from the beginning");
+  if (is_kept) {
+    Best best{saved.numbers.at("best_value"), static_cast<std::int64_t>(saved.numbers.at("best_step")), {}};
+    best.row.resize(found->bytes.size() / sizeof(float));
+    std::memcpy(best.row.data(), found->bytes.data(), found->bytes.size());
+    states_[run].best = std::move(best);
+  }
+  if (is_there) saved.tensors.erase(found);
+}
+
+void Trainer::restore_run(std::size_t run, Checkpoint saved) {
+  restore_best(run, saved);
   const auto names = learner_->state_names();
   std::vector<TensorData> expected;
   for (std::size_t row = 0; row < names.size(); ++row) expected.push_back(row_data(names[row], state_row(run, row)));
@@ -320,6 +357,7 @@ void Trainer::finish(std::size_t run, std::int64_t step, RunEnd end, std::option
   if (end != RunEnd::interrupted) {
     result.weights = learner_->layout().export_row(state_row(run, 0).data());
     result.metadata = task_->metadata(run);
+    if (state.best) result.best = BestWeights{state.best->step, learner_->layout().export_row(state.best->row.data())};
   }
   observer_.finished(run, result);
 }

@@ -1,8 +1,10 @@
 // The training loop of a cohort: R runs from one evaluation to the next, over whichever learner takes their steps.
 #pragma once
 
+#include <cmath>
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "ffn/data/task.hpp"
 #include "ffn/train/evaluator.hpp"
@@ -23,6 +25,12 @@ class Trainer {
   void train();
 
  private:
+  /// Where a run with keep: best was best so far.
+  struct Best {
+    double value = NAN;
+    std::int64_t step = 0;
+    std::vector<float> row;
+  };
   /// What one run has accumulated.
   struct RunState {
     double loss_sum = 0, grad_norm = 0;   // since the last evaluation; of the last step
@@ -33,17 +41,20 @@ class Trainer {
     std::optional<Hit> hit;
     std::int64_t times_met = 0;            // evaluations in a row, up to the last, that met the target
     std::vector<std::string> computed_by;  // one hand after the other
+    std::optional<Best> best;
   };
 
   void initialise();
   static void take_weights(const ModelConfig& model, const RowLayout& layout, std::vector<float>& row);
   void restore(const std::vector<std::optional<Checkpoint>>& checkpoints);
-  void restore_run(std::size_t run, const Checkpoint& saved);
+  void restore_run(std::size_t run, Checkpoint saved);
+  void restore_best(std::size_t run, Checkpoint& saved);
 
   std::int64_t steps_at_once(std::int64_t step) const;
   void advance(std::int64_t begin, std::int64_t end);
   void add_report(std::size_t run, std::int64_t step, const StepReport& report);
   bool evaluate(std::int64_t step);
+  void take_best(std::size_t run, const Evaluation& evaluation);
   void checkpoint(std::int64_t step, bool evaluated = true);
   void checkpoint_run(std::size_t run, std::int64_t step, bool evaluated);
   void keep_states();

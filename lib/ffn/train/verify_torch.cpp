@@ -124,6 +124,8 @@ class TorchSide {
 
   const Outcome& outcome() const { return out_; }
   const RowLayout& layout() const { return learner_.layout(); }
+  /// Of the step that comes next.
+  Row next_gradient() { return as_row(learner_.gradients_at(side_.step())); }
   /// What the last advance() added to the weights.
   Row moved() const { return as_row(learner_.parameters() - before_); }
   std::int64_t step() const { return side_.step(); }
@@ -206,6 +208,35 @@ double difference(const Row& a, const Row& b, const RowEntry& entry) {
 }
 double largest(const Row& row, const RowEntry& entry) { return difference(row, Row(row.size(), 0.0), entry); }
 
+/// The judge's gradients over the steps.
+struct Gradients {
+  Row largest;   ///< by magnitude, of each parameter
+  Row smallest;  ///< by magnitude, of each element, zeros aside: infinite where there is nothing else
+
+  explicit Gradients(const RowLayout& layout)
+      : largest(layout.entries().size(), 0.0), smallest(static_cast<std::size_t>(layout.width()), INFINITY) {}
+
+  void add(const Row& gradient, const RowLayout& layout) {
+    for (std::size_t i = 0; i < largest.size(); ++i) largest[i] = larger(largest[i], ffn::largest(gradient, layout.entries()[i]));
+    for (std::size_t i = 0; i < smallest.size(); ++i) {
+      if (gradient[i] != 0) smallest[i] = std::min(smallest[i], std::abs(gradient[i]));
+    }
+  }
+};
+
+// The element that is off by most units, with its difference and its unit. `unit_of` takes an element's index; NaN shows.
+template <class UnitOf>
+void take_worst_weight(const Row& tried, const Row& judge, const RowEntry& entry, const UnitOf& unit_of, VerifiedParameter& p) {
+  const auto in_units = [](double off, double unit) { return off == 0 ? 0 : off / unit; };
+  for (auto i = static_cast<std::size_t>(entry.offset); i < static_cast<std::size_t>(entry.offset + entry.count); ++i) {
+    const double off = std::abs(tried[i] - judge[i]), unit = unit_of(i);
+    if (in_units(off, unit) <= in_units(p.weight, p.weight_unit)) continue;
+    p.weight = off;
+    p.weight_unit = unit;
+    if (std::isnan(off)) return;
+  }
+}
+
 // Of one seed.
 VerifyResult compare(const RunConfig& config, const VerifyRequest& request, const TorchOptions* device) {
   VerifyResult out;
@@ -217,12 +248,14 @@ VerifyResult compare(const RunConfig& config, const VerifyRequest& request, cons
   for (int lot = 0; lot < kStarts; ++lot) rounded.push_back(std::make_unique<TorchSide>(config, *task, request, torch::kFloat32, lot));
   const RowLayout& layout = exact.layout();
   Row path(layout.entries().size(), 0.0);  // each parameter's: the steps' largest moves added up
+  Gradients gradients(layout);
   const auto each = [&](const auto& f) {
     f(exact);
     for (const auto& side : rounded) f(*side);
   };
 
   while (out.steps < request.steps) {
+    const Row gradient = exact.next_gradient();
     each([&](TorchSide& side) { side.advance(out.steps + 1); });
     if (exact.step() <= out.steps) return out;  // stopped
     out.near_ties = near_ties(exact, rounded);
@@ -231,6 +264,7 @@ VerifyResult compare(const RunConfig& config, const VerifyRequest& request, cons
       break;
     }
     ++out.steps;
+    gradients.add(gradient, layout);
     const Row moved = exact.moved();
     for (std::size_t i = 0; i < path.size(); ++i) path[i] += largest(moved, layout.entries()[i]);
   }
@@ -255,15 +289,20 @@ VerifyResult compare(const RunConfig& config, const VerifyRequest& request, cons
     VerifiedParameter p;
     p.name = entry.name;
     p.gradient = difference(tried.gradient, judge.gradient, entry);
-    p.gradient_unit = rounding * largest(judge.gradient, entry);
-    p.weight = difference(tried.weights, judge.weights, entry);
-    // A step hands on what its gradient may be off; over the steps that adds up, even where they go back and forth.
-    p.weight_unit = larger(kRounding * largest(judge.weights, entry), rounding * path[i]);
+    // Of a sum that cancels, as a layer's that starts at 0, later steps say how large its terms are.
+    p.gradient_unit = rounding * gradients.largest[i];
+    p.weight_unit = kRounding * largest(judge.weights, entry);
     for (const auto& side : rounded) {
       const Outcome& other = side->outcome();
       p.gradient_unit = larger(p.gradient_unit, difference(other.gradient, judge.gradient, entry));
       p.weight_unit = larger(p.weight_unit, difference(other.weights, judge.weights, entry));
     }
+    // A step hands on what its gradient may be off, and most optimizers make large steps of small gradients, too; over the steps that
+    // adds up, even where they go back and forth.
+    const auto unit_of = [&, all = p.weight_unit](std::size_t at) {
+      return larger(all, path[i] * std::clamp(p.gradient_unit / gradients.smallest[at], rounding, 1.0));
+    };
+    take_worst_weight(tried.weights, judge.weights, entry, unit_of, p);
     out.parameters.push_back(p);
   }
   return out;

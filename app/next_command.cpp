@@ -176,10 +176,13 @@ std::string settling_command(const Plan& plan, const Comparison& c, const Common
 // The same variants, each at the learning rate that suits it; nothing where no verdict rests on the rate, or that study is there already.
 std::string tuning_command(const Plan& plan, const Comparison& c, const CommonOptions& common) {
   const std::string name = plan.study.name + "-tuned";
-  const double rate = std::strtod(c.rate.c_str(), nullptr);
+  char* end = nullptr;
+  const double rate = std::strtod(c.rate.c_str(), &end);
+  const bool is_one_rate = *end == 0;
   const bool any_verdict =
       std::any_of(c.facets.begin(), c.facets.end(), [](const Facet& f) { return std::any_of(f.pairs.begin(), f.pairs.end(), is_settled); });
-  if (!any_verdict || plan.study.tune || !(rate > 0) || std::filesystem::exists(plan.directory.parent_path() / name)) return "";
+  if (!any_verdict || plan.study.tune || !is_one_rate || !(rate > 0) || std::filesystem::exists(plan.directory.parent_path() / name))
+    return "";
   auto words = words_again(common);
   std::vector<std::string> rates;
   for (const double times : {0.1, 0.3, 1.0, 3.0, 10.0}) {

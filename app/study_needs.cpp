@@ -40,7 +40,7 @@ void warn_of_few_inputs(const std::vector<const RunConfig*>& configs) {
 void log_data_and_optimizer(const std::vector<const RunConfig*>& configs) {
   std::set<std::string> said;
   for (const auto* config : configs) {
-    for (const auto& text : {describe_data(config->task), division_text(config->train.optimizer, config->model)}) {
+    for (const auto& text : {describe_data(config->task), division_text(*config)}) {
       if (!text.empty() && said.insert(text).second) log_info(text);
     }
   }

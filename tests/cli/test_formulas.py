@@ -50,7 +50,7 @@ class Formulas(ProgramTest):
         comparison = json.loads(self.ok("compare", "runs/xor", "--json").stdout)
         self.assertEqual(comparison["by"], "model.ffn.name")
         self.assertEqual([group["value"] for group in comparison["facets"][0]["groups"]], ["swiglu", "two_hidden"])
-        self.assertEqual([note for note in comparison["notes"] if "parameters" in note or "formula" in note], [])
+        self.assertEqual([note for note in comparison["notes"] if "parameters" in note or "formula" in note], ["sizes differ: swiglu has 810 parameters, two_hidden has 1578"])
 
     def test_an_activation_of_ones_own_is_compared_with_a_named_one_in_every_kind_of_layer(self):
         path = self.write("phi.json", config({"kind": "positionwise"}, seeds=6))

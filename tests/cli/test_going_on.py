@@ -186,6 +186,9 @@ class GoingOn(ProgramTest):
         slow = ("name=slow", "train.steps=300000", "train.checkpoint_every=100")
         self.killed(0.5, self.one, *slow)
         self.assertIn("begun without keep=best", self.fails(3, self.one, *slow, "keep=best"))
+        self.ok(self.one, "name=kept", "keep=state")
+        longer = " ".join(self.ok(self.one, "name=kept", "train.steps=150", "keep=best").stderr.split())
+        self.assertIn("trained without keep=best, so its best weights are not known; training from the start", longer)
 
     def test_a_damaged_state_is_found_and_its_run_trained_again(self):
         self.ok(self.one, "keep=state")
@@ -215,6 +218,8 @@ class GoingOn(ProgramTest):
         shutil.copy(other / "model.safetensors", source / "model.safetensors")
         self.assertNotIn("already trained", self.ok(self.one, "model.init_from=runs/source/" + source.name, "name=libtorch", "train.optimizer.lr=1e-12").stderr)
         self.assertIn("holds other weights than when the run's config was made", self.fails(3, warm, "-o", "third"))
+        two = json.loads(self.ok("compare", "runs/libtorch", "--all", "--json").stdout)  # of one seed, from two sets of weights
+        self.assertEqual([len(two["facets"]), two["by"]], [1, "model.init_from"])
 
     def test_weights_of_another_model_are_refused_with_the_differences(self):
         self.ok(self.one, "name=source")

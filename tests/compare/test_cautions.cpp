@@ -121,6 +121,26 @@ TEST_CASE("an untuned comparison of layers names its learning rate") {
   CHECK(compare(untuned, "variant").rate == "0.002");
   CHECK(compare(runs_of("relu", near(1)) + runs_of("gelu", near(.9), false, "0.01")).rate.empty());  // goes along, as a note says
   CHECK(compare(runs_of("relu", near(1)) + runs_of("relu", near(.9), false, "0.01"), "train.optimizer.lr").rate.empty());
+  const auto with_optimizer = [](std::vector<FoundRun> runs, const std::string& kind) {
+    for (auto& run : runs) run.keys["train.optimizer.kind"] = run.variant = kind;
+    return runs;
+  };
+  const auto optimizers =
+      with_optimizer(runs_of("relu", near(1)), "adamw") + with_optimizer(runs_of("relu", near(.9), false, "0.02"), "muon");
+  CHECK(compare(optimizers, "train.optimizer.kind").rate == "adamw: 0.002, muon: 0.02");
+}
+
+TEST_CASE("a verdict on layers of unlike sizes says their sizes") {
+  const auto of_size = [](std::vector<FoundRun> runs, std::int64_t parameters) {
+    for (auto& run : runs) run.summary->cost.parameters = parameters;
+    return runs;
+  };
+  const auto noted = [&](std::int64_t size) {
+    const auto c = compare(of_size(runs_of("relu", near(1)), 100) + of_size(runs_of("gelu", near(.9)), size));
+    return std::count(c.notes.begin(), c.notes.end(), "sizes differ: relu has 100 parameters, gelu has " + std::to_string(size));
+  };
+  CHECK(noted(150) == 1);
+  CHECK(noted(104) == 0);
 }
 
 TEST_CASE("verdicts on tables say that seeds draw no other rows, those on other tasks do not") {

@@ -177,7 +177,8 @@ TEST_CASE("a value of the wrong type is shown with the type that was expected") 
   CHECK(problems_in("{\"model\": {\"positions\": 0}}") == "x.json:1  /model/positions: expected a string, got 0");
   CHECK(problems_in("{\"model\": 5}") == "x.json:1  /model: expected an object { … }, got 5");
   CHECK(problems_in("{\"model\": {\"attention\": true}}") == "x.json:1  /model/attention: expected null or an object { … }, got true");
-  CHECK(problems_in("{\"task\": \"xor\"}") == "x.json:1  /task: expected an object { \"kind\": … }, got \"xor\"");
+  CHECK(problems_in("{\"task\": \"xor\"}") ==
+        "x.json:1  /task: expected an object { \"kind\": … }, got \"xor\"; a kind is set as task.kind. Kinds: " + list_of("task"));
   CHECK(problems_in("{\"task\": {\"kind\": \"text\", \"file\": 5}}") == "x.json:1  /task/file: expected a path, got 5");
   CHECK(problems_in("{\"model\": {\"ffn\": {\"d_ff\": \"wide\"}}}") == "x.json:1  /model/ffn/d_ff: expected an integer, got \"wide\"");
   CHECK(problems_in("{\"model\": {\"ffn\": {\"expansion\": []}}}") == "x.json:1  /model/ffn/expansion: expected a number, got []");
@@ -299,6 +300,23 @@ TEST_CASE("a start for a role without one, mup without its base, and mup under a
   for (const char* kind : {"sgd", "muon"})
     CHECK_THAT(with(R"({"init": "mup", "base_d_ff": 64})", std::string(R"({"kind": ")") + kind + "\"}"),
                ContainsSubstring("/model/init: mup says how the rates of adamw, adam and lion"));
+  const std::string without_down = R"("ffn": {"kind": "formula", "parameters": {"W": ["D", "D"]}, "formula": "x @ W"})";
+  for (const char* init : {"zero_out", "nanochat", "mup"})
+    CHECK_THAT(with("{\"init\": \"" + std::string(init) + "\", \"base_d_ff\": 64, " + without_down + "}"),
+               ContainsSubstring("no parameter of the formula is called down"));
+  CHECK_THAT(with(R"({"init_from": "runs/none", "init_scale": {"up": 2}})"),
+             ContainsSubstring("/model/init_scale: init_scale is a factor on"));
+}
+
+TEST_CASE("what a router cannot do is refused with the reason") {
+  const auto moe = [](const std::string& keys, const std::string& more = "") {
+    return problems_in(R"({"model": {"ffn": {"kind": "moe", "num_experts": 4, )" + keys + "}" + more + "}}");
+  };
+  const std::string choice = R"("router": {"kind": "expert_choice"})";
+  CHECK(moe(choice) == "");
+  CHECK_THAT(moe(choice, R"(, "attention": {})"), ContainsSubstring("a causal model would see what it must not; choose another router"));
+  CHECK_THAT(moe(choice + R"(, "balance_weight": 0.5)"), ContainsSubstring("there is nothing to balance"));
+  CHECK_THAT(moe(R"("capacity_factor": 0.01)"), ContainsSubstring("tokens no expert would take any; choose a larger capacity_factor"));
 }
 
 TEST_CASE("a text task without a text says what to set") {

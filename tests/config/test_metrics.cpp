@@ -48,7 +48,7 @@ TEST_CASE("a metric may be a target exactly where it is logged") {
   for (const auto& kind : choices("model.ffn"))
     ffns.push_back("\"kind\": \"" + kind + "\"" + (kind == "formula" ? ", \"name\": \"swiglu\"" : ""));
   for (const std::string& task : {std::string("{\"kind\": \"xor\"}"), text, std::string("{\"kind\": \"facts\"}"),
-                                  std::string(R"({"kind": "function", "inputs": {"x": "bit"}, "target": "x"})"),
+                                  std::string(R"({"kind": "function", "inputs": {"x": "bit"}, "target": "x", "group": "x"})"),
                                   std::string(R"({"kind": "table", "file": "a.csv", "label": "x"})"),
                                   std::string(R"({"kind": "table", "file": "a.csv", "target": "x"})")}) {
     for (const auto& ffn : ffns) {
@@ -73,7 +73,8 @@ TEST_CASE("a metric may be a target exactly where it is logged") {
                                             {"val/perplexity", of_any_ffn},
                                             {"val/bits_per_param", of_any_ffn - 1},  // of facts, with a feed-forward layer
                                             {"ffn/dead_units", 6 * 3},               // plain, gated, mixture
-                                            {"moe/load_entropy", 6}};
+                                            {"moe/load_entropy", 6},
+                                            {"moe/purity", 1}};  // of groups
   for (const auto& [name, count] : accepted) {
     CAPTURE(name);
     CHECK(count > 0);

@@ -80,6 +80,25 @@ TEST_CASE("the metrics of a mixture count its experts' tokens, and what nothing 
   CHECK(values.effective_rank == Approx(1));
 }
 
+TEST_CASE("a router is as pure as its experts keep the groups apart") {
+  MoeConfig config;
+  config.num_experts = 2;
+  config.top_k = 1;
+  // x0 > 0 goes to expert 1, the others to expert 0.
+  hand_made::Made made(model_with(config, 2), kPairs,
+                       {{"projection.weight", hand_made::kIdentity}, {"block0.ffn.router.gate.weight", {-3, 3, 0, 0}}});
+  const auto purity = [&](std::vector<std::int64_t> groups) {
+    auto set = corners();
+    set.groups = std::move(groups);
+    return mean_of(LayerMeter(made.model, kPairs, set).measure(0, made.row.data())).purity;
+  };
+  CHECK(purity({5, 5, 0, 0}) == 1);
+  CHECK(purity({5, 0, 0, 0}) == Approx(0.75));
+  CHECK(purity({5, 0, 5, 0}) == Approx(0.5));
+  CHECK(purity({1, 2, 3, 3}) == Approx(0.75));
+  CHECK(purity({3, 3, 3, 3}) == 1);
+}
+
 TEST_CASE("a network in training is measured as inspect measures it") {
   struct Case {
     const char* what;

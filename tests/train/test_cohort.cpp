@@ -3,6 +3,7 @@
 
 #include "cases.hpp"
 #include "ffn/config/metrics.hpp"
+#include "ffn/config/named_tasks.hpp"
 #include "observer.hpp"
 #include "support/catch_plain.hpp"
 
@@ -153,7 +154,15 @@ TEST_CASE("with log.layers each block's own values stand behind the means that t
 
 TEST_CASE("a run logs the metrics that the catalogue says it does, in that order", "[train]") {
   std::map<std::string, int> seen;
-  for (const auto& [name, config] : test::fused_cases_with({"gelu"})) {
+  auto cases = test::fused_cases_with({"gelu"});
+  auto grouped = test::base(test::some_ffn<MoeConfig>("gelu"), false);
+  FunctionConfig clusters;
+  clusters.name = "clusters";
+  REQUIRE(resolve_task_name(clusters).empty());
+  grouped.task = clusters;
+  grouped.train.layer_metrics = true;
+  cases.emplace_back("groups", grouped);
+  for (const auto& [name, config] : cases) {
     INFO(name << ": Trainer::metrics_of and metric_catalogue() have the same metrics, in one order");
     std::vector<std::string> expected, at_start;
     for (const auto& row : metric_catalogue()) {

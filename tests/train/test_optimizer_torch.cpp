@@ -195,17 +195,29 @@ TEST_CASE("Muon moves hidden matrices of two rows and columns at least, and noth
                                               "block0.attention.value.weight", "block0.attention.output.weight",
                                               "block0.ffn.experts.gate.weight", "block0.ffn.experts.up.weight",
                                               "block0.ffn.experts.down.weight"});
-  CHECK(division_text(MuonConfig{}, model) ==
+  RunConfig run;
+  run.task = SequenceXorConfig{};
+  run.train.optimizer = MuonConfig{};
+  const auto division = [&](const ModelConfig& of) {
+    run.model = of;
+    return division_text(run);
+  };
+  CHECK(division(model) ==
         "muon: matrices of query, key, value, output, up, gate, down; adamw: embedding, position, router, norm, head, vectors, matrices of "
         "one row or column");
-  CHECK(division_text(AdamWConfig{}, model).empty());
   model.ffn = PkmConfig{};
-  CHECK(division_text(MuonConfig{}, model).find("keys and slots of memories") != std::string::npos);
+  CHECK(
+      division(model) ==
+      "muon: matrices of query, key, value, output; adamw: embedding, position, down, norm, head, vectors, matrices of one row or column, "
+      "a memory's keys and slots");
   PositionwiseConfig narrow;
   narrow.d_ff = 1;
   model.ffn = narrow;
   model.attention.reset();
   CHECK(moved(model).empty());
+  CHECK(division(model).find("muon: nothing") == 0);
+  run.train.optimizer = AdamWConfig{};
+  CHECK(division(model).empty());
 }
 
 TEST_CASE("Muon in pieces gives the bits of one go", "[train]") {

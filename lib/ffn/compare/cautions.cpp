@@ -12,7 +12,10 @@ namespace {
 
 constexpr const char* kRate = "train.optimizer.lr";
 
-bool is_of_layer(const std::string& key) { return key.rfind("model.", 0) == 0; }
+constexpr const char* kOptimizer = "train.optimizer";
+
+// What a learning rate that suits one value need not suit another of.
+bool has_its_rate(const std::string& key) { return key.rfind("model.", 0) == 0 || key == kOptimizer || key == "train.optimizer.kind"; }
 
 }  // namespace
 
@@ -66,10 +69,11 @@ void note_skewed(Comparison& c) {
 }
 
 std::string rate_of_untuned(const std::vector<FoundRun>& runs, const std::vector<std::string>& varying, const std::string& by) {
-  const bool layers = is_of_layer(by) || (by == "variant" && std::any_of(varying.begin(), varying.end(), is_of_layer));
-  if (!layers) return "";
+  if (!has_its_rate(by) && !(by == "variant" && std::any_of(varying.begin(), varying.end(), has_its_rate))) return "";
   const auto rates = ordered_values(runs, kRate);
-  return rates.size() == 1 && runs[0].keys.count(kRate) > 0 ? rates[0] : "";
+  if (rates.size() == 1 && runs[0].keys.count(kRate) > 0) return rates[0];
+  const bool of_optimizers = by.rfind(kOptimizer, 0) == 0 && by != kRate;
+  return of_optimizers ? values_along(runs, by, kRate) : "";
 }
 
 }  // namespace ffn

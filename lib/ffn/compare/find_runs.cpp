@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -11,6 +12,7 @@
 #include "ffn/base/side_by_side.hpp"
 #include "ffn/base/suggest.hpp"
 #include "ffn/compare/compare.hpp"
+#include "ffn/compare/run_keys.hpp"
 #include "ffn/config/accounting.hpp"
 #include "ffn/config/named_tasks.hpp"
 #include "ffn/config/younger_keys.hpp"
@@ -56,6 +58,8 @@ void put_in_younger_keys(std::map<std::string, std::string>& keys) {
   }
 }
 
+constexpr const char* kInitHash = "model.init_hash";
+
 // What a config says, into a run.
 void take_config(const Json& found, const fs::path& path, FoundRun& run) {
   const Json config = as_it_was_written(found);
@@ -70,19 +74,20 @@ void take_config(const Json& found, const fs::path& path, FoundRun& run) {
   if (run.keys["task.kind"] == "function") {
     run.keys.emplace("task.name", "");
     run.keys.emplace("task.features", "");
+    run.keys.emplace("task.group", "");
   }
   if (run.keys.count("task.name") > 0) {
     if (is_named_task(run.keys["task.name"])) {  // the name says the rest
       for (auto key = run.keys.lower_bound("task."); key != run.keys.end();) {
-        const bool is_said = key->first == "task.features" || key->first == "task.label" || key->first == "task.target" ||
-                             key->first == "task.scored" || key->first == "task.tokens" || key->first.rfind("task.inputs", 0) == 0;
+        const bool is_said = key->first == "task.features" || key->first == "task.group" || key->first == "task.label" ||
+                             key->first == "task.target" || key->first == "task.scored" || key->first == "task.tokens" ||
+                             key->first.rfind("task.inputs", 0) == 0;
         key = is_said ? run.keys.erase(key) : std::next(key);
       }
     }
   }
   put_in_younger_keys(run.keys);
   run.keys.emplace("model.init_from", "");
-  run.keys.erase("model.init_hash");
   if (run.keys.count("model.attention.heads") > 0) {
     run.keys.emplace("model.attention.rotary_base", "10000");
     run.keys.emplace("model.attention.rotary_layout", "halves");
@@ -273,18 +278,25 @@ Search places_below(const std::vector<fs::path>& directories, TuningRuns tuning)
   return search;
 }
 
-// One text has one name, wherever it lay and whatever it was called when a run was trained; two texts have two, also where one took the
-// other's place.
-void name_texts(std::vector<FoundRun>& runs) {
-  std::map<std::string, std::string> names;  // by text
+// One content of a file has one name, wherever it lay and whatever it was called when a run was trained; two have two, also where one took
+// the other's place. `of`: what tells the contents of `key` apart; "" where there is none.
+void name_contents(std::vector<FoundRun>& runs, const char* key, const std::function<std::string(const FoundRun&)>& of) {
+  std::map<std::string, std::string> names;
   std::set<std::string> taken;
   for (auto& run : runs) {
-    const auto file = run.keys.find("task.file");
-    if (run.text.empty() || file == run.keys.end()) continue;
-    const auto [known, is_new] = names.insert({run.text, file->second});
-    if (is_new && !taken.insert(known->second).second) known->second += " (" + run.text.substr(0, 8) + ")";
+    const auto file = run.keys.find(key);
+    const std::string content = of(run);
+    if (content.empty() || file == run.keys.end()) continue;
+    const auto [known, is_new] = names.insert({content, file->second});
+    if (is_new && !taken.insert(known->second).second) known->second += " (" + content.substr(0, 8) + ")";
     file->second = known->second;
   }
+}
+
+void name_files(std::vector<FoundRun>& runs) {
+  name_contents(runs, "task.file", [](const FoundRun& run) { return run.text; });
+  name_contents(runs, "model.init_from", [](const FoundRun& run) { return value_of(run, kInitHash); });
+  for (auto& run : runs) run.keys.erase(kInitHash);
 }
 
 // Runs that cannot be counted stand for themselves as pending, with the config of another of their variant: a table says what
@@ -328,6 +340,7 @@ FoundRun pending_run(const RunConfig& config, const fs::path& path) {
   FoundRun run;
   const auto shape = task_shape(config.task);
   take_config(resolved_json(config), path, run);
+  run.keys.erase(kInitHash);
   run.tokens_per_step = config.train.batch_size * shape.sequence_length;
   run.flops_per_token = model_cost(config.model, shape).total.flops;
   return run;
@@ -361,7 +374,7 @@ FoundRuns find_runs(const std::vector<fs::path>& directories, Extras extras) {
     if (places[i].listed_only) found.missing.push_back(places[i].path.string());
     else if (!counted[i]) found.left_out.push_back(problems[i]);
   }
-  name_texts(found.runs);
+  name_files(found.runs);
   stand_in(counted, places, found.runs);
   return found;
 }

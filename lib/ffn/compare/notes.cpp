@@ -16,18 +16,6 @@ namespace ffn {
 
 namespace {
 
-// "relu: 0.01, gelu and silu: 0.002" where several values of `key` share one of `other`.
-std::string values_along(const std::vector<FoundRun>& runs, const std::string& key, const std::string& other) {
-  std::map<std::string, std::vector<std::string>> with;
-  for (const auto& run : runs) {
-    auto& there = with[value_of(run, other)];
-    if (std::find(there.begin(), there.end(), value_of(run, key)) == there.end()) there.push_back(value_of(run, key));
-  }
-  std::vector<std::string> parts;
-  for (const auto& value : ordered_values(runs, other)) parts.push_back(join(with[value], " and ") + ": " + value);
-  return join(parts);
-}
-
 // Runs that were computed differently differ by rounding, too: those of one group, or those that are compared with each other (facet and
 // seed). Groups that nobody compares may be what they like. And a run that went on elsewhere has no bits to repeat.
 void note_computing(const std::vector<FoundRun>& runs, Comparison& out) {
@@ -206,6 +194,23 @@ void note_same_data(const std::vector<FoundRun>& runs, Comparison& out) {
   if (out.same_data) out.notes.push_back("verdicts are about the " + join({files.begin(), files.end()}, " and ") + ": seeds " + seeds_do);
 }
 
+// Verdicts on layers of unlike sizes are verdicts on sizes, too.
+void note_sizes(Comparison& out) {
+  static const std::set<std::string> kSizes{"d_ff", "expansion", "d_model", "blocks", "num_experts", "shared_experts", "keys", "key_width"};
+  if (out.by.rfind("task.", 0) == 0 || kSizes.count(out.by.substr(out.by.rfind('.') + 1)) > 0) return;
+  constexpr double kAlike = 1.05;
+  const auto size_of = [](const GroupResult& group) { return static_cast<double>(group.parameters); };
+  for (const auto& facet : out.facets) {
+    const auto [least, most] = std::minmax_element(facet.groups.begin(), facet.groups.end(),
+                                                   [&](const auto& a, const auto& b) { return size_of(a) < size_of(b); });
+    if (least == facet.groups.end() || size_of(*least) == 0 || size_of(*most) <= kAlike * size_of(*least)) continue;
+    const auto shown = [&](const GroupResult& group) { return shown_value(out, group.value) + " has " + std::to_string(group.parameters); };
+    out.notes.push_back("sizes differ: " + shown(*least) + " parameters, " + shown(*most) +
+                        (out.facets.size() > 1 ? ", and so in other groups" : ""));
+    return;
+  }
+}
+
 void note_unmeasured(Comparison& out) {
   std::set<std::string> values;
   for (const auto& facet : out.facets) {
@@ -229,6 +234,7 @@ void note_constant(const std::vector<FoundRun>& runs, const std::vector<std::str
 
 void add_notes(const std::vector<FoundRun>& runs, const std::vector<std::string>& varying, bool is_time, Comparison& out) {
   note_what_goes_along(runs, varying, out);
+  note_sizes(out);
   note_unmeasured(out);
   note_baseline(runs, out);
   note_most_bits(runs, out);

@@ -209,4 +209,15 @@ bool is_over(const FoundRun& run) {
   return run.state == RunState::done || run.state == RunState::diverged || run.state == RunState::failed;
 }
 
+std::string values_along(const std::vector<FoundRun>& runs, const std::string& key, const std::string& other) {
+  std::map<std::string, std::vector<std::string>> with;
+  for (const auto& run : runs) {
+    auto& there = with[value_of(run, other)];
+    if (std::find(there.begin(), there.end(), value_of(run, key)) == there.end()) there.push_back(value_of(run, key));
+  }
+  std::vector<std::string> parts;
+  for (const auto& value : ordered_values(runs, other)) parts.push_back(join(with[value], " and ") + ": " + value);
+  return join(parts);
+}
+
 }  // namespace ffn

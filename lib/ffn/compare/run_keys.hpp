@@ -24,6 +24,8 @@ std::string pick_by(const std::string& asked, const std::vector<FoundRun>& runs,
 
 /// Numbers in order of size, unless `in_given_order`; words in the order in which they were found.
 std::vector<std::string> ordered_values(const std::vector<FoundRun>& runs, const std::string& by, bool in_given_order = false);
+/// "relu: 0.01, gelu and silu: 0.002" where several values of `key` share one of `other`.
+std::string values_along(const std::vector<FoundRun>& runs, const std::string& key, const std::string& other);
 
 /// Keys of what computed a run ("compute.…").
 bool is_computing(const std::string& key);

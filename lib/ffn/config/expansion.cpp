@@ -193,17 +193,17 @@ std::string short_key(const std::string& key, const std::set<std::string>& all) 
   return whole;
 }
 
-// A whole layer by its name, or by its kind and what else is said of it: "moe-4-2", and with experts of another kind "moe-4-2-swiglu".
+// A whole layer by its name, or by its kind and what else is said of it: "moe-4-2", "moe-4-2-noisy_top_k", with other experts
+// "moe-4-2-swiglu".
 std::string name_of_object(const Json& object) {
   if (const auto name = object.find("name"); name != object.end() && name->is_string() && !name->get<std::string>().empty())
     return name->get<std::string>();
   std::string text;
   for (const auto& item : object.items()) {
-    const std::string expert = item.key() == "expert" && item.value().is_object() ? name_of_object(item.value()) : "";
-    if (item.value().is_object() && expert.empty()) continue;
-    text += (text.empty() ? "" : "-") + (item.value().is_object()   ? expert
-                                         : item.value().is_string() ? item.value().get<std::string>()
-                                                                    : dump_json(item.value()));
+    const std::string part = item.value().is_object()   ? name_of_object(item.value())
+                             : item.value().is_string() ? item.value().get<std::string>()
+                                                        : dump_json(item.value());
+    if (!part.empty()) text += (text.empty() ? "" : "-") + part;
   }
   return text;
 }

@@ -86,6 +86,11 @@ FunctionTaskSpec spec_of(const FunctionConfig& config) {
     out.features = TaskFormula::compile(config.features, names, problem);
     if (!out.features) fail(problem, "features");
   }
+  if (!config.group.empty()) {
+    out.group = TaskFormula::compile(config.group, names, problem);
+    if (!out.group) fail(problem, "group");
+    if (out.group->width() != 1) fail("a group is one number, and this has " + std::to_string(out.group->width()) + " columns", "group");
+  }
   out.outputs = out.formula->width();
   if (!is_label) {
     if (config.classes) fail("a target has no classes", "classes");

@@ -23,6 +23,7 @@ struct FunctionTaskSpec {
   std::vector<FunctionInput> inputs;
   std::optional<TaskFormula> formula;   ///< of the label, or of the target
   std::optional<TaskFormula> features;  ///< of what the network sees; none: the inputs
+  std::optional<TaskFormula> group;     ///< of the group that an example belongs to, if there are any
   std::int64_t outputs = 0;             ///< classes, or columns of the target
 
   std::int64_t input_width() const;

@@ -251,6 +251,14 @@ JsonReader::KindKeys keys_of_all_kinds(const Field& field, const FieldVisitor::U
 void JsonReader::union_section(const Field& field, const Union& section) {
   const Json* value = find(field.name);
   const std::string pointer = pointer_to(field.name);
+  if (value && value->is_string()) {
+    std::vector<std::string> kinds;
+    for (const auto& alternative : section.alternatives) kinds.push_back(alternative.kind);
+    std::string key = pointer.substr(1);
+    std::replace(key.begin(), key.end(), '/', '.');
+    return problem(pointer, "expected an object { \"kind\": … }, got " + shortened(*value) + "; a kind is set as " + key +
+                                ".kind. Kinds: " + join(kinds));
+  }
   if (value && !value->is_object()) return wrong_type(field, "an object { \"kind\": … }", *value);
   const KindKeys kinds_keys = value && !value->empty() ? keys_of_all_kinds(field, section) : KindKeys();
   if (value && value->contains("kind")) {

@@ -16,10 +16,6 @@ bool has_hidden_layer(const FfnConfig& ffn) {
   return size_of(ffn) && !std::holds_alternative<FormulaConfig>(ffn);
 }
 
-bool has_memory(const FfnConfig& ffn) {
-  return std::visit([](const auto& kind) { return std::is_base_of_v<MemoryFields, std::decay_t<decltype(kind)>>; }, ffn);
-}
-
 // Layers are measured in the fused network, whichever engine trains (train/layer_meter.hpp).
 bool measures_layers(const RunConfig& config) { return config.train.layer_metrics && not_covered(config).empty(); }
 
@@ -53,7 +49,8 @@ const std::vector<MetricRow>& metric_catalogue() {
                                               metric::kMoeMaxViolation,
                                               metric::kMoeLoadEntropy,
                                               metric::kMoeTokenEntropy,
-                                              metric::kMoeDeadExperts};
+                                              metric::kMoeDeadExperts,
+                                              metric::kMoePurity};
   return rows;
 }
 
@@ -62,7 +59,8 @@ const MetricRow* find_metric_row(const std::string& name) {
   const bool of_block =
       dot != std::string::npos && dot + 1 < name.size() && name.find_first_not_of("0123456789", dot + 1) == std::string::npos;
   for (const auto& row : metric_catalogue()) {
-    const bool of_layers = row.logged_by == LoggedBy::measured_layers || row.logged_by == LoggedBy::measured_mixtures;
+    const bool of_layers = row.logged_by == LoggedBy::measured_layers || row.logged_by == LoggedBy::measured_mixtures ||
+                           row.logged_by == LoggedBy::measured_groups;
     if (name == row.name || (of_block && of_layers && name.compare(0, dot, row.name) == 0)) return &row;
   }
   return nullptr;
@@ -118,6 +116,10 @@ bool is_logged(const MetricRow& row, const RunConfig& config) {
       return measures_layers(config) && has_hidden_layer(config.model.ffn);
     case LoggedBy::measured_mixtures:
       return measures_layers(config) && std::holds_alternative<MoeConfig>(config.model.ffn);
+    case LoggedBy::measured_groups: {
+      const auto* task = std::get_if<FunctionConfig>(&config.task);
+      return task && !task->group.empty() && is_logged(metric::kMoeDeadExperts, config);
+    }
   }
   throw std::logic_error("a metric without a rule");
 }
@@ -141,7 +143,7 @@ LoggedByText text_of(LoggedBy logged_by) {
     case LoggedBy::mixtures:
       return {"models with a mixture of experts", "model.ffn.kind"};
     case LoggedBy::mixtures_so_set:
-      return {"mixtures of experts whose config asks for it", "model.ffn"};
+      return {"mixtures of experts whose config sets what it measures (`ffn-train list metrics`)", "model.ffn"};
     case LoggedBy::memories:
       return {"memory layers (pkm, peer)", "model.ffn.kind"};
     case LoggedBy::measured_layers:
@@ -149,6 +151,8 @@ LoggedByText text_of(LoggedBy logged_by) {
               "train.layer_metrics"};
     case LoggedBy::measured_mixtures:
       return {"runs with train.layer_metrics and a mixture of experts that the fused engine covers", "train.layer_metrics"};
+    case LoggedBy::measured_groups:
+      return {"such runs of a function task with task.group", "task.group"};
   }
   throw std::logic_error("a metric without a rule");
 }

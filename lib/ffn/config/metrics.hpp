@@ -26,7 +26,8 @@ enum class LoggedBy {
   mixtures_so_set,
   memories,
   measured_layers,
-  measured_mixtures
+  measured_mixtures,
+  measured_groups
 };
 
 struct MetricRow {
@@ -40,7 +41,7 @@ struct MetricRow {
 namespace metric {
 
 inline constexpr MetricRow kTrainLoss{"train/loss", false, LoggedBy::every_run,
-                                      "mean training loss since the last evaluation, dropout on, balance loss left out"};
+                                      "mean training loss since the last evaluation, dropout on, the mixtures' own losses left out"};
 inline constexpr MetricRow kTrainBalanceLoss{"train/balance_loss", false, LoggedBy::mixtures,
                                              "mean balance loss of the mixtures since the last evaluation; 1 where loads are even"};
 inline constexpr MetricRow kTrainZLoss{"train/z_loss", false, LoggedBy::mixtures_so_set, "mean z-loss, with z_loss_weight"};
@@ -121,6 +122,13 @@ inline constexpr MetricRow kMoeTokenEntropy{
     "mean entropy of a token's probabilities over the experts, in nats; 0 where the router is sure"};
 inline constexpr MetricRow kMoeDeadExperts{
     "moe/dead_experts", false, LoggedBy::measured_mixtures, "share of the experts that no token goes to", 0, 1};
+inline constexpr MetricRow kMoePurity{
+    "moe/purity",
+    true,
+    LoggedBy::measured_groups,
+    "share of the tokens of which the group (task.group) is the most frequent one of their expert; 1 where each expert has one group",
+    0,
+    1};
 
 }  // namespace metric
 

@@ -138,7 +138,7 @@ void TopKFields::describe_top_k(FieldVisitor& v) {
        "each step rises by this for experts with less than an even share of the tokens, and falls for those with more; 0 for no bias"},
       bias_step, at_least(0.0));
   v.flag({"center_bias", "subtract the mean over the experts from what the biases move by"}, center_bias);
-  v.require(!center_bias || bias_step > 0, "center_bias", "there is no bias to centre; set bias_step", {"bias_step"});
+  v.require(!center_bias || bias_step > 0, "center_bias", "there is no bias to centre; set bias_step, or center_bias=false", {"bias_step"});
   v.real(
       {"jitter",
        "in training, multiply what the router reads by uniform draws from 1 - jitter to 1 + jitter (Fedus et al. 2021, arXiv:2101.03961); "
@@ -214,6 +214,8 @@ void MoeConfig::describe(FieldVisitor& v) {
   const bool expert_choice = std::holds_alternative<ExpertChoiceConfig>(router);
   v.require(!(expert_choice && capacity_factor), "capacity_factor", "expert_choice gives each expert its share; remove one",
             {"router.kind"});
+  v.require(!expert_choice || balance_weight == 0 || balance_weight == MoeConfig().balance_weight, "balance_weight",
+            "expert_choice gives each expert its share: there is nothing to balance; leave it out", {"router.kind"});
   v.require(!(expert && shared_experts > 0), "shared_experts",
             "experts of a formula have no shared ones; write them into it, or set shared_experts=0", {"expert"});
   v.require(!(expert && gated), "gated", "set either gated or expert, not both", {"expert"});
@@ -367,7 +369,30 @@ void require_rotary(FieldVisitor& v, const std::string& positions, std::int64_t 
             {"d_model", "attention.heads"});
 }
 
+// An init that is about the map back to d_model changes nothing of a layer in which that is not found.
+void require_map_back(FieldVisitor& v, const ModelConfig& model) {
+  const bool has_layer = !std::holds_alternative<NoFfnConfig>(model.ffn);
+  const auto roles = std::visit([](const auto& kind) { return kind.roles(); }, model.ffn);
+  const bool is_found = std::find(roles.begin(), roles.end(), Role::down) != roles.end();
+  v.require(!has_layer || is_found || (model.init != "zero_out" && model.init != "nanochat" && model.init != "mup"), "init",
+            "init " + model.init +
+                " is about the map back to d_model, and no parameter of the formula is called down; call it so, or choose "
+                "another init",
+            {"ffn.formula", "ffn.kind"});
+  v.require(model.init != "mup" || size_of(model.ffn), "init",
+            "init mup keeps a rate good at other hidden widths, and this layer has none; choose another init", {"ffn.kind"});
+}
+
 }  // namespace
+
+bool has_memory(const FfnConfig& ffn) {
+  return std::visit([](const auto& kind) { return std::is_base_of_v<MemoryFields, std::decay_t<decltype(kind)>>; }, ffn);
+}
+
+bool has_expert_choice(const ModelConfig& model) {
+  const auto* moe = std::get_if<MoeConfig>(&model.ffn);
+  return moe && std::holds_alternative<ExpertChoiceConfig>(moe->router);
+}
 
 void ModelConfig::describe(FieldVisitor& v) {
   v.integer({"d_model", "width D of the residual stream"}, d_model, between(std::int64_t{1}, 65536));
@@ -382,7 +407,9 @@ void ModelConfig::describe(FieldVisitor& v) {
   v.optional_integer({"base_d_ff", "hidden width F₀ at which mup starts and trains as torch does; of mup alone"}, base_d_ff,
                      between(std::int64_t{1}, 1 << 20));
   v.require((init == "mup") == base_d_ff.has_value(), "base_d_ff",
-            init == "mup" ? "init mup needs base_d_ff, the hidden width whose learning rate is known" : "base_d_ff is of init mup alone",
+            init == "mup" ? "init mup needs base_d_ff, the hidden width whose learning rate is known; where inits vary, set both in "
+                            "sweep.include"
+                          : "base_d_ff is of init mup alone; where inits vary, set it beside mup in sweep.include",
             {"init"});
   v.path({"init_from",
           "start from the weights of this run (its directory, or a model.safetensors) instead of init's; names and shapes have to match. "
@@ -391,6 +418,8 @@ void ModelConfig::describe(FieldVisitor& v) {
   v.text({"init_hash", "set by the program: SHA-256 of the file of init_from, which stands for it in the run's identity"}, init_hash);
   v.require(init_hash.empty() || !init_from.empty(), "init_hash", "init_hash is of the weights of init_from, which is not set",
             {"init_from"});
+  v.require(init_from.empty() || init_scale->empty(), "init_scale",
+            "init_scale is a factor on what init draws, and init_from starts from a file; remove one", {"init_from"});
   v.optional_group({"attention", "multi-head self-attention before each FFN; null for none"}, attention);
   v.group({"norm", "normalisation"}, norm);
   v.flag({"residual", "add each sub-layer's input to its output"}, residual);
@@ -423,12 +452,10 @@ void ModelConfig::describe(FieldVisitor& v) {
        "tokens, as of text"},
       tie);
   v.one_of({"ffn", "the feed-forward layer"}, ffn);
-  const auto* moe = std::get_if<MoeConfig>(&ffn);
-  v.require(
-      !(moe && std::holds_alternative<ExpertChoiceConfig>(moe->router) && attention && attention->causal), "ffn.router",
-      "expert_choice compares a token with later ones, so a causal model would see what it has to predict; set attention.causal=false, or "
-      "choose another router",
-      {"attention.causal", "ffn.router.kind"});
+  v.require(!has_expert_choice(*this) || !attention || !attention->causal, "ffn.router",
+            "expert_choice compares a token with later ones, so a causal model would see what it must not; choose another router",
+            {"attention.causal", "ffn.router.kind"});
+  require_map_back(v, *this);
   if (attention) {
     v.require(d_model % attention->heads == 0, "d_model",
               "d_model (" + number(d_model) + ") is not divisible by attention.heads (" + number(attention->heads) + ")",

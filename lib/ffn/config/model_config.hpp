@@ -172,7 +172,7 @@ struct PkmConfig : MemoryFields {
       "Product-key memory (Lample et al. 2019, arXiv:1907.05242): each head reads the top_k of keys² slots whose two half keys fit its query best, "
       "and adds up their values with softmax weights. Computed by LibTorch alone.";
   void describe(FieldVisitor& v) { describe_memory(v); }
-  std::vector<Role> roles() const { return with_norm({Role::query, Role::key, Role::value}); }
+  std::vector<Role> roles() const { return with_norm({Role::query, Role::key, Role::down}); }
 };
 
 /// y = Σ w φ(u[slot]·x) v[slot]
@@ -183,7 +183,7 @@ struct PeerConfig : MemoryFields {
       "Computed by LibTorch alone.";
   std::string activation = "gelu";
   void describe(FieldVisitor& v);
-  std::vector<Role> roles() const { return with_norm({Role::query, Role::key, Role::up, Role::value}); }
+  std::vector<Role> roles() const { return with_norm({Role::query, Role::key, Role::up, Role::down}); }
 };
 
 struct NoFfnConfig {
@@ -199,6 +199,9 @@ using FfnConfig =
 /// The size of an FFN that has one, nullptr for the others.
 const FfnSize* size_of(const FfnConfig& ffn);
 FfnSize* size_of(FfnConfig& ffn);
+
+/// Whether it is a memory: pkm, peer.
+bool has_memory(const FfnConfig& ffn);
 
 /// The formula of a layer or of its experts, nullptr where there is none.
 const FormulaText* formula_of(const FfnConfig& ffn);
@@ -282,5 +285,8 @@ struct ModelConfig {
   /// The file of `init_from`.
   std::string initial_weights() const;
 };
+
+/// Whether its experts choose tokens of the whole batch, later ones among them.
+bool has_expert_choice(const ModelConfig& model);
 
 }  // namespace ffn

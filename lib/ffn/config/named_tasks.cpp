@@ -39,7 +39,7 @@ const std::vector<NamedTask>& named_tasks() {
        "a linear model gets all", "the control of sparse_parity"},
       {"modular", R"json({"inputs": {"a": {"integer": 31}, "b": {"integer": 31}}, "label": "(a + b) % 31"})json",
        "chance 3.2 %; with held_out and weight decay it is learned late (grokking)", "Power et al. 2022, arXiv:2201.02177; Gromov 2023, arXiv:2301.02679"},
-      {"clusters", R"json({"inputs": {"c": {"integer": 4}, "u": {"normal": [0, 1], "size": 16}}, "features": "concat(2 * (c == 0), 2 * (c == 1), 2 * (c == 2), 2 * (c == 3), u)", "label": "where(c == 0, u[0], where(c == 1, u[1], where(c == 2, u[2], u[3]))) > 0"})json",
+      {"clusters", R"json({"inputs": {"c": {"integer": 4}, "u": {"normal": [0, 1], "size": 16}}, "features": "concat(2 * (c == 0), 2 * (c == 1), 2 * (c == 2), 2 * (c == 3), u)", "label": "where(c == 0, u[0], where(c == 1, u[1], where(c == 2, u[2], u[3]))) > 0", "group": "c"})json",
        "chance 50 %, a linear model at most 66.7 % (1/2 + asin(1/2)/π), four linear experts all", "after Chen et al. 2022, arXiv:2208.02813: each cluster has a direction of its own"},
       {"circle", R"json({"inputs": {"c": "bit", "r": {"uniform": [0, 1]}, "a": {"uniform": [0, 6.283185307179586]}}, "features": "concat(where(c, 2.5 * r, 3.5 + 1.5 * r) * cos(a), where(c, 2.5 * r, 3.5 + 1.5 * r) * sin(a))", "label": "c"})json",
        "a linear model that minimises cross-entropy about 50 %, the best line 66 %", "TensorFlow Playground: a disc within a ring"},
@@ -98,6 +98,7 @@ std::string resolve_task_name(FunctionConfig& config) {
     return other_task(config.name, "inputs, features, label and target");
   config.inputs = meant.inputs;
   config.features = meant.features;
+  if (config.group.empty()) config.group = keys.value("group", "");
   config.label = meant.label;
   config.target = meant.target;
   return "";

@@ -10,7 +10,7 @@ namespace ffn {
 
 struct NamedTask {
   const char* name;
-  const char* keys;   ///< inputs, features, label or target; of a sequence tokens, label and scored: the JSON of a config
+  const char* keys;   ///< inputs, features, label or target, group; of a sequence tokens, label and scored: the JSON of a config
   const char* known;  ///< what no model, or no linear one, can pass on fresh examples, and what has been reached
   const char* source;
   const char* kind = FunctionConfig::kKind;

@@ -110,6 +110,9 @@ std::string usual_name(const std::string& typed) {
       {"swiglu", "kind=gated activation=silu"}, {"geglu", "kind=gated activation=gelu"}, {"reglu", "kind=gated activation=relu"},
       {"glu", "kind=gated activation=sigmoid"}, {"bilinear", "kind=gated activation=identity"}, {"switch", "kind=moe top_k=1"},
       {"mlp", "positionwise"}, {"dense", "positionwise"}, {"plain", "positionwise"}, {"ffn", "positionwise"}, {"mixture", "moe"},
+      {"memory", "pkm"}, {"product_key_memory", "pkm"},
+      // positions
+      {"rope", "rotary"}, {"sincos", "sinusoidal"}, {"absolute", "learned"},
       // norms
       {"layernorm", "layer"}, {"layer_norm", "layer"}, {"rmsnorm", "rms"}, {"rms_norm", "rms"},
   };

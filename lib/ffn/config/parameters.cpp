@@ -88,7 +88,8 @@ NormConfig query_norm() {
 const std::vector<Initialisation>& initialisations() {
   static const std::vector<Initialisation> all{
       {"torch", "as torch.nn.Linear and torch.nn.Embedding", usual_start},
-      {"zero_out", "likewise, but what sub-layers write starts at zero: attention's output and the map back to d_model",
+      {"zero_out",
+       "likewise, but what sub-layers write starts at zero: attention's output, and the map back to d_model, a memory's values (role down)",
        [](const RowEntry& p, const ModelConfig& model) { return writes_to_stream(p) ? Init::constant(0) : usual_start(p, model); }},
       {"gpt2", "normal with deviation 0.02, of what sub-layers write 0.02/√(sub-layers); biases 0 (Radford et al. 2019, GPT-2)",
        [](const RowEntry& p, const ModelConfig& model) {
@@ -104,9 +105,12 @@ const std::vector<Initialisation>& initialisations() {
        "uniform with deviation 1/√(inputs), of up and gate 0.4/√(inputs); what sub-layers write starts at zero; embeddings normal with deviation "
        "0.8, the head 0.001; biases 0 (github.com/karpathy/nanochat)",
        [](const RowEntry& p, const ModelConfig& model) {
-         if (p.role == Role::head || !p.is_matrix()) return by_weight(p, model, Init::normal(p.role == Role::head ? 0.001 : 0.8));
+         if (writes_to_stream(p)) return by_weight(p, model, Init::constant(0));
+         if (p.role == Role::head) return by_weight(p, model, Init::normal(0.001));
+         const bool looked_up = !p.is_matrix() && (p.role == Role::embedding || p.role == Role::position);
+         if (looked_up || !p.is_matrix()) return by_weight(p, model, looked_up ? Init::normal(0.8) : usual_start(p, model));
          const double deviation = (p.role == Role::up || p.role == Role::gate ? 0.4 : 1) / std::sqrt(static_cast<double>(inputs_of(p)));
-         return by_weight(p, model, writes_to_stream(p) ? Init::constant(0) : Init::uniform(std::sqrt(3.0) * deviation));
+         return by_weight(p, model, Init::uniform(std::sqrt(3.0) * deviation));
        }},
       {"mup",
        "as torch at the hidden width F₀ = base_d_ff, and so scaled that the output moves alike at every F (Yang et al. 2021, arXiv:2203.03466): "

@@ -36,22 +36,11 @@ bool is_reserved(const std::string& name) {
   return is_moved_aside(name) || is_temporary(name) || std::find(std::begin(kFiles), std::end(kFiles), name) != std::end(kFiles);
 }
 
-struct HasTokens {
-  bool operator()(const TextConfig&) const { return true; }
-  bool operator()(const SequenceXorConfig&) const { return true; }
-  bool operator()(const FactsConfig&) const { return true; }
-  bool operator()(const SequenceConfig&) const { return true; }
-  template <class Config>
-  bool operator()(const Config&) const {
-    return false;
-  }
-};
-
 // The first fault of a role → factor; "" if there is none.
 std::string role_factors_problem(const Json& factors, const ModelConfig& model, const TaskConfig& task) {
   std::vector<std::string> known;
   for (const Role role : model.roles()) {
-    if (role != Role::position || std::visit(HasTokens{}, task)) known.push_back(role_name(role));
+    if (role != Role::position || has_tokens(task)) known.push_back(role_name(role));
   }
   for (const auto& [role, factor] : factors.items()) {
     if (std::find(known.begin(), known.end(), role) == known.end())
@@ -103,6 +92,19 @@ void RunConfig::describe(FieldVisitor& v) {
       model.init != "mup" || fits_mup, "model.init",
       "mup says how the rates of adamw, adam and lion change with the width, not of this optimizer; choose one of them, or another init",
       {"train.optimizer.kind"});
+  v.require(!writes_text(task) || !model.attention || model.attention->causal, "model.attention.causal",
+            "each position of a text has to predict the next character, which attention to later positions would show it; set "
+            "model.attention.causal=true",
+            {"task.kind"});
+  v.require(!writes_text(task) || !has_expert_choice(model), "model.ffn.router",
+            "expert_choice compares a token with later ones, which a text's positions have to predict; choose another router",
+            {"task.kind"});
+  const auto* moe = std::get_if<MoeConfig>(&model.ffn);
+  const std::int64_t tokens = train.batch_size * positions_of(task);
+  v.require(
+      !moe || !moe->capacity_factor || moe->capacity(tokens) > 0, "model.ffn.capacity_factor",
+      "of a batch's " + std::to_string(tokens) + " tokens no expert would take any; choose a larger capacity_factor or train.batch_size",
+      {"train.batch_size", "model.ffn.num_experts", "model.ffn.top_k", "task.kind"});
   const std::string untied = model.tie ? why_not_tied(task) : "";
   v.require(untied.empty(), "model.tie",
             "the head can be the embedding only where the task's classes are its tokens, as of text; of this task " + untied +
@@ -152,6 +154,7 @@ void keep_newer_of(Document& document, const std::string& section, const char* f
     if (!keys.contains(key) || keys[key].is_null()) return;
   }
   const Origin &one = document.origin(section + "/" + first), &other = document.origin(section + "/" + second);
+  if (one.is_override() && other.is_override()) return;  // a sweep of one command is newer, but no less typed than the other
   if (one.layer != other.layer) keys.erase(one.layer < other.layer ? first : second);
 }
 

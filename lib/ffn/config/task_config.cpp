@@ -63,6 +63,10 @@ void FunctionConfig::describe(FieldVisitor& v) {
       {"target",
        "formula of the number to predict, such as \"sin(2 * pi * x)\"; several columns are several numbers. Set label or target; `ffn-train list functions` shows what a formula can use"},
       target);
+  v.text(
+      {"group",
+       "formula of the group that an example belongs to, a whole number from 0 on: mixtures with train.layer_metrics log as moe/purity how well their experts keep groups apart"},
+      group);
   v.optional_integer({"classes", "number of classes, where the formula does not say it"}, classes, between(std::int64_t{2}, 65536));
   v.real({"held_out",
           "fraction of all input patterns that no training batch has and on which the model is validated, drawn per seed; 0: validation "
@@ -199,6 +203,18 @@ std::string why_not_tied(const TaskConfig& task) { return std::visit(WhyNotTied{
 
 Target target_of(const TaskConfig& task) {
   return std::visit([](const auto& c) { return target_of(c); }, task);
+}
+
+bool has_tokens(const TaskConfig& task) {
+  return writes_text(task) || std::holds_alternative<SequenceXorConfig>(task) || std::holds_alternative<SequenceConfig>(task) ||
+         std::holds_alternative<FactsConfig>(task);
+}
+
+std::int64_t positions_of(const TaskConfig& task) {
+  if (const auto* text = std::get_if<TextConfig>(&task)) return text->context;
+  if (const auto* bits = std::get_if<SequenceXorConfig>(&task)) return bits->length;
+  const auto* sequence = std::get_if<SequenceConfig>(&task);
+  return sequence ? sequence->length : 1;
 }
 
 }  // namespace ffn

@@ -70,7 +70,7 @@ struct FunctionConfig {
   static constexpr const char* kDoc = "A formula over random inputs gives a class (label) or numbers (target).";
   std::string name;
   JsonValue inputs = JsonValue::object();
-  std::string features, label, target;
+  std::string features, label, target, group;
   std::optional<std::int64_t> classes;
   double held_out = 0.0;
   double label_noise = 0.0, noise = 0.0, jitter = 0.0;
@@ -122,6 +122,11 @@ using TaskConfig =
 /// What the task's examples are compared with; known without its data.
 Target target_of(const TaskConfig& task);
 /// Whether the trained model writes text.
+/// Whether a task's inputs are tokens.
+bool has_tokens(const TaskConfig& task);
+/// Positions of one of its examples.
+std::int64_t positions_of(const TaskConfig& task);
+
 inline bool writes_text(const TaskConfig& task) { return std::holds_alternative<TextConfig>(task); }
 
 /// Why a model of this task cannot have model.tie: a clause for a message; empty where its classes are its tokens, as of a text.

@@ -179,7 +179,9 @@ void TrainConfig::describe(FieldVisitor& v) {
       eval_examples, between(std::int64_t{1}, 1 << 24));
   v.integer({"checkpoint_every", "steps between checkpoints"}, checkpoint_every, at_least(std::int64_t{1}));
   v.real({"clip_norm", "clip the gradient to this global norm; 0 for no clipping"}, clip_norm, at_least(0.0));
-  v.flag({"layer_metrics", "log metrics of hidden layers and routers (ffn/… and moe/…) at every evaluation"}, layer_metrics);
+  v.flag({"layer_metrics",
+          "log metrics of hidden layers and routers (ffn/… and moe/…) at every evaluation, of layers that the fused engine covers"},
+         layer_metrics);
   v.choice({"loss", "training loss; val/loss is the same on the validation set"}, loss, loss_choices());
   v.real({"label_smoothing",
           "of cross-entropy: this share of the label's probability is spread evenly over all classes, as label_smoothing of "

@@ -23,6 +23,8 @@ const std::vector<YoungerKey>& younger_keys() {
       {"model.ffn.router", "bias_step", Json(0.0), "kind", "softmax_top_k"},
       {"model.ffn.router", "center_bias", Json(false), "kind", "softmax_top_k"},
       {"model.ffn.router", "jitter", Json(0.0), "kind", "softmax_top_k"},
+      {"model.ffn", "expert", Json(nullptr), "kind", "moe"},
+      {"train", "layer_metrics", Json(false)},
       {"train", "loss", Json("auto")},
       {"train", "label_smoothing", Json(0.0)},
   };

@@ -12,6 +12,8 @@ namespace ffn {
 
 namespace {
 
+constexpr std::int64_t kMostGroups = 65536;
+
 // Streams of one step besides those of the inputs, so that none shifts another when it is switched off.
 constexpr std::size_t kPatternStream = 0, kJitterStream = 1, kNoiseStream = 2, kFirstInputStream = 4;
 
@@ -95,7 +97,9 @@ void FunctionTask::fail(const Numbers& numbers, std::int64_t example, double res
   std::snprintf(shown, sizeof shown, "%.6g", result);
   const bool is_class = key == "label";
   throw DataError("task." + key + " is " + shown + " for " + join(values) + "; " +
-                      (is_class ? "a label is a whole number from 0 to " + std::to_string(shape_.num_classes - 1) : "it has to be finite"),
+                      (is_class         ? "a label is a whole number from 0 to " + std::to_string(shape_.num_classes - 1)
+                       : key == "group" ? "a group is a whole number from 0 to " + std::to_string(kMostGroups - 1)
+                                        : "it has to be finite"),
                   is_class ? "set task.classes, or change the formula" : "change the formula or the inputs' range");
 }
 
@@ -124,8 +128,18 @@ void FunctionTask::write_inputs(const Numbers& numbers, std::int64_t examples, f
   }
 }
 
+void FunctionTask::write_groups(const Numbers& numbers, std::int64_t examples, std::int64_t* to) const {
+  const auto results = values_of(*spec_.group, numbers, examples);
+  for (std::int64_t i = 0; i < examples; ++i) {
+    const double group = results[static_cast<std::size_t>(i)];
+    if (!(group >= 0 && group < static_cast<double>(kMostGroups) && group == std::nearbyint(group))) fail(numbers, i, group, "group");
+    to[i] = static_cast<std::int64_t>(group);
+  }
+}
+
 void FunctionTask::write(const Numbers& numbers, std::int64_t examples, const BatchPlace& to) const {
   write_inputs(numbers, examples, to.vectors);
+  if (to.groups) write_groups(numbers, examples, to.groups);
   const std::int64_t width = spec_.formula->width();
   const auto results = values_of(*spec_.formula, numbers, examples);
   for (std::int64_t i = 0; i < examples * width; ++i) {
@@ -180,6 +194,7 @@ ExampleSet FunctionTask::validation(std::int64_t max_examples) const {
                     spec_.inputs[0].size == 1 && max_examples > 1;
   const std::int64_t examples = held_out_ > 0 ? std::min(held_out_, max_examples) : every_pattern ? *patterns : max_examples;
   ExampleSet set = empty_set(examples, /*shared=*/every_pattern || grid);
+  if (spec_.group) set.groups.resize(static_cast<std::size_t>((set.shared ? 1 : num_runs()) * examples));
   for (std::int64_t r = 0; r < (set.shared ? 1 : num_runs()); ++r) {
     const auto seed = seeds(static_cast<std::size_t>(r)).validation;
     Numbers numbers = held_out_ > 0 || every_pattern || grid ? room(examples) : drawn(seed, 0, examples);

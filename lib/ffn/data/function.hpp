@@ -25,6 +25,7 @@ class FunctionTask final : public Task {
   Numbers drawn(std::uint64_t seed, std::int64_t step, std::int64_t examples) const;
   void set_pattern(std::int64_t pattern, std::int64_t example, Numbers& numbers) const;
   void write(const Numbers& numbers, std::int64_t examples, const BatchPlace& to) const;
+  void write_groups(const Numbers& numbers, std::int64_t examples, std::int64_t* to) const;
   void write_inputs(const Numbers& numbers, std::int64_t examples, float* to) const;
   static std::vector<double> values_of(const TaskFormula& formula, const Numbers& numbers, std::int64_t examples);
   [[noreturn]] void fail(const Numbers& numbers, std::int64_t example, double result, const std::string& key) const;

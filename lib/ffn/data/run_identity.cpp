@@ -55,15 +55,12 @@ Json identity_json(const RunConfig& config, const std::string& text) {
   json.erase("log");
   json.erase("keep");
   json["train"].erase("checkpoint_every");
-  if (!same.train.layer_metrics) json["train"].erase("layer_metrics");            // as before there were any
   for (Json* layer : {&json["model"]["ffn"], &json["model"]["ffn"]["expert"]}) {  // written out: config/trained_activation.hpp
     if (!layer->is_object()) continue;
     layer->erase("activation_parameters");
     layer->erase("written_from");
   }
-  if (const auto* moe = std::get_if<MoeConfig>(&same.model.ffn); !moe || !moe->expert)
-    json["model"]["ffn"].erase("expert");  // as before there were any
-  json["model"].erase("init_from");        // its hash stands for it
+  json["model"].erase("init_from");  // its hash stands for it
   if (same.model.init_hash.empty()) json["model"].erase("init_hash");
   if (same.model.attention && same.model.positions != "rotary") {  // as before there were any
     for (const char* key : {"rotary_base", "rotary_layout"}) json["model"]["attention"].erase(key);
@@ -72,8 +69,9 @@ Json identity_json(const RunConfig& config, const std::string& text) {
   if (json["train"]["optimizer"]["lr_scale"].empty()) json["train"]["optimizer"].erase("lr_scale");  // likewise
   erase_younger_keys(json);
   if (const auto* task = std::get_if<FunctionConfig>(&config.task)) {
-    json["task"].erase("name");                                  // what it stands for is there
-    if (task->features.empty()) json["task"].erase("features");  // as before there were any
+    json["task"].erase("name");                                                         // what it stands for is there
+    if (task->features.empty()) json["task"].erase("features");                         // as before there were any
+    if (task->group.empty() || !same.train.layer_metrics) json["task"].erase("group");  // likewise; and nothing is measured by them
   }
   if (std::holds_alternative<SequenceConfig>(config.task)) json["task"].erase("name");  // likewise
   if (same.train.target && !same.train.target->stop) {                                  // likewise

@@ -30,6 +30,7 @@ BatchPlace Task::place(ExampleSet& set, std::int64_t run) const {
   else to.vectors = set.vectors.data() + first * s.input_width;
   if (s.target == Target::classes) to.labels = set.labels.data() + first * s.sequence_length;
   else to.values = set.values.data() + first * s.sequence_length * s.num_classes;
+  if (!set.groups.empty()) to.groups = set.groups.data() + first;
   return to;
 }
 

@@ -18,6 +18,7 @@ struct ExampleSet {
   std::vector<float> vectors;        ///< (R, count, width), for the others
   std::vector<std::int64_t> labels;  ///< (R, count·T) classes, negative where a position is not scored; of a target of classes
   std::vector<float> values;         ///< (R, count·T, width), of a target of vectors
+  std::vector<std::int64_t> groups;  ///< (R, count), of a task that says them
 };
 
 /// Seeds of one run's data: which examples it trains on and on which it is validated.
@@ -31,6 +32,7 @@ struct BatchPlace {
   float* vectors = nullptr;
   std::int64_t* labels = nullptr;
   float* values = nullptr;
+  std::int64_t* groups = nullptr;  ///< (B), where they are asked for
 };
 
 class Task {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ffn/base/suggest.hpp"
+#include "ffn/formula/formula.hpp"
 
 namespace ffn {
 
@@ -96,6 +97,11 @@ const ElementFunction& checked_function(const Syntax& tree, const std::string& w
     throw SyntaxProblem{tree.begin, tree.end,
                         where + " has no operator '" + tree.text + "'" + (tree.text == "^" ? "; a power is written pow(a, n)" : "")};
   }
+  const auto of_layers = names_of_layer_functions();
+  if (!row && besides != of_layers && std::find(of_layers.begin(), of_layers.end(), tree.text) != of_layers.end())
+    throw SyntaxProblem{
+        tree.begin, tree.begin + tree.text.size(),
+        tree.text + " takes a token's whole vector, and " + where + " is a formula of single numbers; it is for ffn.formula"};
   if (!row) {
     std::vector<std::string> known = besides;
     for (const auto& each : element_functions()) known.emplace_back(each.name);

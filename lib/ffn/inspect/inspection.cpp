@@ -18,7 +18,7 @@ ModelConfig covered(const ModelConfig& model) {
   const std::string lacks = not_covered(model);
   if (!lacks.empty())
     throw UsageError("inspect cannot look into " + lacks + ": it computes with the fused engine, which does not cover it",
-                     "ffn-train list ffns shows other forms of the layer");
+                     "train another kind or router to look into, or load the run in Python");
   return model;
 }
 

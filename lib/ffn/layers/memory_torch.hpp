@@ -16,7 +16,7 @@ class MemoryImpl : public FeedForward {
   };
 
   MemoryImpl(std::int64_t num_runs, std::int64_t d_model, const MemoryFields& config);
-  Found find(const Tensor& x);
+  Found find(const Tensor& x, const ForwardContext& context);
   /// Rows of a table (R, n², D): (R, N, H·K, D)
   static Tensor rows(const Tensor& table, const Tensor& slot);
   /// What auxiliary_losses() says of memories.

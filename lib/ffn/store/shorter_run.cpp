@@ -46,6 +46,8 @@ std::string obstacle_of(const RunRecord& record, const RunConfig& config) {
   if (summary && summary->steps < steps) return "it ended at its hit, where this one ends, too (train.target.stop)";
   const std::string rates = other_rates(config.train.schedule, steps, config.train.steps, summary ? summary->steps : record.step);
   if (!rates.empty()) return rates;
+  if (config.keep == "best" && record.config->value("keep", "") != "best")
+    return "it was trained without keep=best, so its best weights are not known";
   if (!summary || summary->files.count("checkpoint.safetensors") > 0) return "";
   return "its state was not kept; train with keep=state what is to be trained further";
 }

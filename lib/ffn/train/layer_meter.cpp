@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "ffn/kernels/spectrum.hpp"
 
@@ -22,12 +23,12 @@ struct Part {
 
 class Watch final : public fused::Watcher {
  public:
-  explicit Watch(std::int64_t num_blocks) : blocks(static_cast<std::size_t>(num_blocks)) {}
+  Watch(std::int64_t num_blocks, const std::vector<std::int64_t>& groups) : blocks(static_cast<std::size_t>(num_blocks)), groups_(groups) {}
 
   struct Block {
     std::vector<Part> parts;           ///< one; in a mixture one per expert
     std::vector<std::int64_t> routed;  ///< tokens of each expert, none without a mixture
-    double token_entropy = 0;
+    double token_entropy = 0, purity = 0;
   };
   std::vector<Block> blocks;
 
@@ -50,9 +51,25 @@ class Watch final : public fused::Watcher {
     at_->token_entropy = 0;
     for (std::int64_t i = 0; i < routed.num_tokens * routed.num_experts; ++i)
       at_->token_entropy += entropy_term(static_cast<double>(routed.probability[i])) / static_cast<double>(routed.num_tokens);
+    at_->purity = groups_.empty() ? 0 : purity(routed);
   }
 
  private:
+  double purity(const fused::RoutedTokens& routed) const {
+    std::vector<std::map<std::int64_t, std::int64_t>> tokens(static_cast<std::size_t>(routed.num_experts));  // of each group
+    const std::int64_t all = routed.num_tokens * routed.top_k;
+    for (std::int64_t i = 0; i < all; ++i)
+      ++tokens[static_cast<std::size_t>(routed.expert[i])][groups_[static_cast<std::size_t>(i / routed.top_k)]];
+    std::int64_t of_most_frequent = 0;
+    for (const auto& of_expert : tokens) {
+      std::int64_t most = 0;
+      for (const auto& [group, count] : of_expert) most = std::max(most, count);
+      of_most_frequent += most;
+    }
+    return static_cast<double>(of_most_frequent) / static_cast<double>(all);
+  }
+
+  const std::vector<std::int64_t>& groups_;
   Block* at_ = nullptr;
 };
 
@@ -126,6 +143,7 @@ LayerMeter::LayerMeter(const ModelConfig& model, const TaskShape& shape, const E
       const auto at = (first + i * validation.count / count_) * width;
       if (shape.tokens) shown.tokens.insert(shown.tokens.end(), validation.tokens.begin() + at, validation.tokens.begin() + at + width);
       else shown.vectors.insert(shown.vectors.end(), validation.vectors.begin() + at, validation.vectors.begin() + at + width);
+      if (!validation.groups.empty()) shown.groups.push_back(validation.groups[static_cast<std::size_t>(at / width)]);
     }
     shown_.push_back(std::move(shown));
   }
@@ -134,7 +152,7 @@ LayerMeter::LayerMeter(const ModelConfig& model, const TaskShape& shape, const E
 LayerValues mean_of(const std::vector<LayerValues>& blocks) {
   constexpr double LayerValues::*kMembers[] = {&LayerValues::zero_fraction,  &LayerValues::near_zero_fraction, &LayerValues::dead_units,
                                                &LayerValues::effective_rank, &LayerValues::max_violation,      &LayerValues::load_entropy,
-                                               &LayerValues::token_entropy,  &LayerValues::dead_experts};
+                                               &LayerValues::token_entropy,  &LayerValues::dead_experts,       &LayerValues::purity};
   LayerValues mean;
   for (const auto& block : blocks) {
     for (const auto member : kMembers) mean.*member += block.*member / static_cast<double>(blocks.size());
@@ -147,13 +165,14 @@ std::vector<LayerValues> LayerMeter::measure(std::size_t run, const float* param
   fused::Examples examples{count_, shape_.sequence_length};
   if (shape_.tokens) examples.tokens = shown.tokens.data();
   else examples.vectors = shown.vectors.data();
-  Watch watch(num_blocks_);
+  Watch watch(num_blocks_, shown.groups);
   network_.logits(parameters, examples, &watch);
   std::vector<LayerValues> out(watch.blocks.size());
   for (std::size_t b = 0; b < out.size(); ++b) {
     measure_hidden(watch.blocks[b].parts, out[b]);
     measure_routing(watch.blocks[b].routed, out[b]);
     out[b].token_entropy = watch.blocks[b].token_entropy;
+    out[b].purity = watch.blocks[b].purity;
   }
   return out;
 }

@@ -13,7 +13,7 @@ inline constexpr double kNearZero = 0.01;
 /// Of one block, or the mean of several. Names and definitions are those of the metric catalogue (config/metrics.hpp).
 struct LayerValues {
   double zero_fraction = 0, near_zero_fraction = 0, dead_units = 0, effective_rank = 0;
-  double max_violation = 0, load_entropy = 0, token_entropy = 0, dead_experts = 0;  ///< of mixtures; 0 without one
+  double max_violation = 0, load_entropy = 0, token_entropy = 0, dead_experts = 0, purity = 0;  ///< of mixtures; 0 without one
 };
 
 LayerValues mean_of(const std::vector<LayerValues>& blocks);
@@ -29,6 +29,7 @@ class LayerMeter {
   struct Tokens {
     std::vector<std::int64_t> tokens;
     std::vector<float> vectors;
+    std::vector<std::int64_t> groups;  // of the examples, if the task says any
   };
 
   std::int64_t num_blocks_;

@@ -43,13 +43,23 @@ UpdateRule update_rule(const RunConfig& run) {
   };
 }
 
-std::string division_text(const OptimizerConfig& config, const ModelConfig& model) {
-  if (!std::holds_alternative<MuonConfig>(config)) return "";
+std::string division_text(const RunConfig& run) {
+  if (!std::holds_alternative<MuonConfig>(run.train.optimizer)) return "";
+  const ModelConfig& model = run.model;
+  const FfnSize* size = size_of(model.ffn);
+  const bool is_memory = has_memory(model.ffn), narrow = size && size->hidden_width(model.d_model) == 1;
+  const auto by_muon = [&](Role role) {
+    const bool of_slots = role == Role::down || role == Role::up || (role == Role::key && !model.attention);
+    const bool of_layer = role == Role::up || role == Role::gate || role == Role::down;
+    return is_hidden(role) && !(is_memory && of_slots) && !(narrow && of_layer);
+  };
   std::vector<std::string> hidden, others;
-  for (const Role role : model.roles()) (is_hidden(role) ? hidden : others).push_back(role_name(role));
-  const auto is_memory = [](const auto& ffn) { return std::is_base_of_v<MemoryFields, std::decay_t<decltype(ffn)>>; };
-  return "muon: matrices of " + join(hidden) + "; adamw: " + join(others) +
-         (std::visit(is_memory, model.ffn) ? ", keys and slots of memories" : "") + ", vectors, matrices of one row or column";
+  for (const Role role : model.roles()) {
+    if (role != Role::position || has_tokens(run.task)) (by_muon(role) ? hidden : others).push_back(role_name(role));
+  }
+  if (hidden.empty()) return "muon: nothing, as the model has no hidden matrix; all parameters move by adamw";
+  return "muon: matrices of " + join(hidden) + "; adamw: " + join(others) + ", vectors, matrices of one row or column" +
+         (is_memory ? ", a memory's keys and slots" : "");
 }
 
 Matrices matrices_of(const ParameterSpec& parameter) {

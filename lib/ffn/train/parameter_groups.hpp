@@ -26,7 +26,7 @@ UpdateRule update_rule(const OptimizerConfig& config);
 UpdateRule update_rule(const RunConfig& run);
 
 /// "muon: matrices of up, down; adamw: …" of a model's parameters; empty for optimizers that move all parameters alike.
-std::string division_text(const OptimizerConfig& config, const ModelConfig& model);
+std::string division_text(const RunConfig& run);
 
 /// The matrices (rows, columns) = (D_in, D_out) of a parameter, one after the other: of a mixture one per expert; none (count 0) where it
 /// is no linear map, as embeddings, biases and norms.

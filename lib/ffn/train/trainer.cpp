@@ -191,11 +191,15 @@ std::vector<std::pair<std::string, double>> Trainer::metrics_of(std::size_t run,
 void Trainer::add_layers(std::size_t run, std::vector<std::pair<std::string, double>>& metrics) const {
   const auto blocks = layers_->measure(run, state_row(run, 0).data());
   const auto add = [&](const LayerValues& values, const std::string& behind) {
-    const std::pair<const MetricRow&, double> measured[] = {
-        {metric::kFfnZeroFraction, values.zero_fraction}, {metric::kFfnNearZeroFraction, values.near_zero_fraction},
-        {metric::kFfnDeadUnits, values.dead_units},       {metric::kFfnEffectiveRank, values.effective_rank},
-        {metric::kMoeMaxViolation, values.max_violation}, {metric::kMoeLoadEntropy, values.load_entropy},
-        {metric::kMoeTokenEntropy, values.token_entropy}, {metric::kMoeDeadExperts, values.dead_experts}};
+    const std::pair<const MetricRow&, double> measured[] = {{metric::kFfnZeroFraction, values.zero_fraction},
+                                                            {metric::kFfnNearZeroFraction, values.near_zero_fraction},
+                                                            {metric::kFfnDeadUnits, values.dead_units},
+                                                            {metric::kFfnEffectiveRank, values.effective_rank},
+                                                            {metric::kMoeMaxViolation, values.max_violation},
+                                                            {metric::kMoeLoadEntropy, values.load_entropy},
+                                                            {metric::kMoeTokenEntropy, values.token_entropy},
+                                                            {metric::kMoeDeadExperts, values.dead_experts},
+                                                            {metric::kMoePurity, values.purity}};
     for (const auto& [row, value] : measured) {
       if (is_logged(row, runs_[0])) metrics.emplace_back(row.name + behind, value);
     }

@@ -8,10 +8,10 @@ HEADER = ["work", "bar", "ours", "rival", "rival's time", "cores: ours / rival",
           "loss ours: mean, median", "loss rival: mean, median"]  # fmt: skip
 INTRODUCTION = """# ffn-train against PyTorch and JAX
 
-Written by `scripts/bench-rivals`, a section per instruction set (`--isa`). Whole processes in turn, medians; ratio: rival's time /
-ours. Cores: threads, or processes × threads. Compilation (`torch.compile`, JAX's `jit`) is part of a process's time, but not of a time
-per step. A loss is the final validation loss, mean and median over runs; seeds draw other numbers
-on both sides, so losses agree in size, not in digits."""
+Written by `scripts/bench-rivals`, a section per instruction set (`--isa`). Whole processes in turn, medians; ratio: rival's time / ours.
+Cores: threads, or processes × threads. Compilation (`torch.compile`, JAX's `jit`) is part of a process's time, but not of a time per
+step. A loss is the final validation loss, mean and median over runs; seeds draw other numbers on every side, so losses agree in size,
+not in digits."""
 
 
 def mean_and_median(values):

@@ -65,14 +65,11 @@ class Catalogue:
     def rival(self, script, *args):
         return [PYTHON, str(RIVALS / script), *args]
 
-    def beside(self, rivals, bar, *others):
-        """The rivals, their scripts under --python as well, and `others`, which need --python."""
-        if not self.python:
-            return rivals
-        scripts = [rival for rival in rivals if rival.is_script()]
-        newer = [replace(rival, label=rival.label.replace("Debian's PyTorch", "PyTorch 2")) for rival in scripts]
-        newer += [replace(other, steps=scripts[0].steps, fewer_steps=scripts[0].fewer_steps) for other in others]
-        return rivals + [replace(side, bar=bar, commands=[[self.python, *command[1:]] for command in side.commands]) for side in newer]
+    def newer(self, bar, again, *others):
+        """Rivals that need --python: `again`, which are Debian's PyTorch, as PyTorch 2, and `others`."""
+        sides = [replace(side, label=side.label.replace("Debian's PyTorch", "PyTorch 2")) for side in again]
+        sides += [replace(other, steps=again[0].steps, fewer_steps=again[0].fewer_steps) for other in others]
+        return [replace(side, bar=bar, commands=[[self.python, *c[1:]] for c in side.commands]) for side in sides] if self.python else []
 
     def steps(self, full):
         return str(full // (10 if self.quick else 1))
@@ -107,8 +104,9 @@ class Catalogue:
             "xor-study",
             f"240 XOR runs: 3 activations, 4 widths, 20 seeds, d_model 8, batch 64, {steps} steps; ours with 2 workers",
             Side("ffn-train -j 2", [self.study(2, steps)], workers=2),
-            self.beside(
-                rivals, 10,
+            rivals
+            + self.newer(
+                10, [rivals[0], *rivals[2:4]],
                 Side("PyTorch 2, torch.func over seeds", [ensemble("1", "2", "4", "8")]),
                 Side("PyTorch 2, torch.func over seeds, torch.compile (60 of 240 runs, scaled)", [[*ensemble("4"), "--compile"]], scale=4),
                 Side("JAX, scan, vmap over seeds", [jax("1", "2", "4", "8")]),
@@ -134,18 +132,18 @@ class Catalogue:
             "xor-run",
             f"one XOR run, d_model 8, d_ff 32, batch 64, per step ({long} less {short} steps); ours with one thread",
             Side("ffn-train --threads 1", [ours], steps=long, fewer_steps=short),
-            self.beside(rivals, 4, Side("PyTorch 2, torch.compile", [[*pytorch, "--compile"]]), Side("JAX, scan", [jax])),
+            rivals + self.newer(4, rivals[:1], Side("PyTorch 2, torch.compile", [[*pytorch, "--compile"]]), Side("JAX, scan", [jax])),
         )
 
     def xor_once(self):
         steps = self.steps(2000)
         ours, pytorch, jax = self.one_xor_run(steps)
+        debian = Side("Debian's PyTorch, 1 thread", [pytorch], bar=10)
         return Workload(
             "xor-once",
             f"the same run of {steps} steps, whole processes; ours with one thread",
             Side("ffn-train --threads 1", [ours]),
-            self.beside([Side("Debian's PyTorch, 1 thread", [pytorch], bar=10)], 10,
-                        Side("PyTorch 2, torch.compile", [[*pytorch, "--compile"]]), Side("JAX, scan", [jax])),
+            [debian] + self.newer(10, [debian], Side("PyTorch 2, torch.compile", [[*pytorch, "--compile"]]), Side("JAX, scan", [jax])),
         )  # fmt: skip
 
     def block_study(self):
@@ -165,8 +163,9 @@ class Catalogue:
             "block-study",
             f"24 runs of one attention + FFN block: 3 activations, 8 seeds, d_model 32, T 16, batch 32, {steps} steps; ours with 2 workers",
             Side("ffn-train -j 2", [study], workers=2),
-            self.beside(
-                rivals, 3,
+            rivals
+            + self.newer(
+                3, rivals,
                 Side("PyTorch 2, torch.func over seeds", [ensemble("0", "8")]),
                 Side("PyTorch 2, torch.func over seeds, torch.compile", [[*ensemble("0", "8"), "--compile"]]),
                 Side("JAX, scan, vmap over seeds", [jax("0", "8")]),
@@ -189,8 +188,9 @@ class Catalogue:
         same = ["--steps", "{steps}", "--blocks", str(blocks), "--d-model", str(d_model), "--batch", str(batch)]
         pytorch = self.rival("char.py", *same)
         many = "1 thread" if threads == 1 else ALL
-        rivals = self.beside(
-            [Side(f"Debian's PyTorch, {many}", [pytorch], bar=bar, threads=threads, steps=long, fewer_steps=short)], 1.5 if bar else None,
+        debian = Side(f"Debian's PyTorch, {many}", [pytorch], bar=bar, threads=threads, steps=long, fewer_steps=short)
+        rivals = [debian] + self.newer(
+            1.5 if bar else None, [debian],
             Side(f"PyTorch 2, torch.compile, {many}", [[*pytorch, "--compile"]], threads=threads),
             Side(f"JAX, scan, {many}", [self.rival("jax_char.py", *same)], threads=threads),
         )  # fmt: skip
@@ -222,7 +222,7 @@ class Catalogue:
             "moe",
             "mixture of experts, E 8, k 2, d_model 64, d_ff 256, 512 tokens, forward + backward; ours with one thread",
             Side("ffn-train bench", [self.ours("bench", "ffn", "--json", "--seconds", "0.1")], figure=("moe 64", "us")),
-            self.beside(rivals, None),
+            rivals + self.newer(None, rivals[:1] + rivals[2:3]),
         )
 
     def workers(self):

@@ -1,4 +1,5 @@
 """Runs the sides of a workload in turn: seconds, and the losses that they left or printed."""
+import itertools
 import json
 import os
 import statistics
@@ -20,7 +21,7 @@ def run_together(commands, replace, env, pinned=False):
     """Starts all commands, waits for all: seconds on the clock, and what each printed. `pinned`: to a core each."""
     filled = [[arg.format(**replace) for arg in command] for command in commands]
     if pinned:
-        filled = [["taskset", "-c", str(core), *command] for core, command in zip(sorted(os.sched_getaffinity(0)), filled)]
+        filled = [["taskset", "-c", str(core), *command] for core, command in zip(itertools.cycle(sorted(os.sched_getaffinity(0))), filled)]
     began = time.perf_counter()
     running = [subprocess.Popen(c, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env, cwd=ROOT) for c in filled]
     printed = [process.communicate() for process in running]

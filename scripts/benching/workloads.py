@@ -88,7 +88,6 @@ class Catalogue:
             return lambda *expansions: self.rival(script, "--steps", steps, "--expansions", *expansions)
 
         stacked, ensemble, jax = (of_widths(script) for script in ("xor_stacked.py", "xor_ensemble.py", "jax_xor.py"))
-
         if self.full:
             one = Side("Debian's PyTorch, one run after the other", [sequential("0", "20")], bar=100)
             two = Side("Debian's PyTorch, one run after the other, two processes", [sequential("0", "10"), sequential("10", "20")])
@@ -141,7 +140,7 @@ class Catalogue:
         debian = Side("Debian's PyTorch, 1 thread", [pytorch], bar=10)
         return Workload(
             "xor-once",
-            f"the same run of {steps} steps, whole processes; ours with one thread",
+            f"the run of xor-run with {steps} steps, whole processes; ours with one thread",
             Side("ffn-train --threads 1", [ours]),
             [debian] + self.newer(10, [debian], Side("PyTorch 2, torch.compile", [[*pytorch, "--compile"]]), Side("JAX, scan", [jax])),
         )  # fmt: skip
@@ -158,7 +157,6 @@ class Catalogue:
         block, ensemble, jax = (of_seeds(script) for script in ("block_sequential.py", "block_ensemble.py", "jax_block.py"))
         rivals = [Side("Debian's PyTorch, one run after the other", [block("0", "8")], bar=8),
                   Side("Debian's PyTorch, one run after the other, two processes", [block("0", "4"), block("4", "8")], bar=4)]  # fmt: skip
-
         return Workload(
             "block-study",
             f"24 runs of one attention + FFN block: 3 activations, 8 seeds, d_model 32, T 16, batch 32, {steps} steps; ours with 2 workers",

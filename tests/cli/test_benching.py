@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """The measured tables: a section per instruction set, means beside medians, which cores each side had."""
+import os
 import sys
 import unittest
+from unittest import mock
 
 from program import PROGRAM, ROOT, main
 
@@ -52,7 +54,8 @@ class Cells(unittest.TestCase):
 
     def test_compilation_stands_apart_and_its_share_of_a_process_in_a_ratio_of_its_own(self):
         ours, jax = workloads.Side("ours", [["a"]]), workloads.Side("JAX", [["b"]])
-        row = results.table_rows(workloads.Workload("w", "", ours, [jax]), {id(ours): [1.0] * 3, id(jax): [9.0, 7.0, 8.0]}, {}, {id(jax): [6.0, 4.0, 4.0]})[0]
+        work = workloads.Workload("w", "", ours, [jax])
+        row = results.table_rows(work, {id(ours): [1.0] * 3, id(jax): [9.0, 7.0, 8.0]}, {}, {id(jax): [6.0, 4.0, 4.0]})[0]
         self.assertEqual([row[results.HEADER.index(name)] for name in ("rival's time", "ratio (range over rounds)", "without compilation")],
                          ["8 s, compilation 4 s", "8 (7–9)", "3"])  # fmt: skip
 
@@ -119,6 +122,14 @@ class PerStep(unittest.TestCase):
         measured.once = lambda side, steps, prepared: (1.0, {}, 0)
         with self.assertRaisesRegex(RuntimeError, "100 steps took no longer than 50"):
             measured.side(side, "")
+
+
+class Pinned(unittest.TestCase):
+    def test_more_commands_than_cores_all_run_each_on_one_core(self):
+        core = min(os.sched_getaffinity(0))
+        with mock.patch.object(measuring.os, "sched_getaffinity", return_value={core}):
+            _, printed = measuring.run_together([["grep", "Cpus_allowed_list", "/proc/self/status"]] * 3, {}, dict(os.environ), pinned=True)
+        self.assertEqual([text.split()[-1] for text in printed], [str(core)] * 3)
 
 
 class Held(unittest.TestCase):

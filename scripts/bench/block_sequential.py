@@ -8,6 +8,7 @@ from common import ACTIVATIONS, Transformer, adamw, report, sequence_xor_data, t
 parser = argparse.ArgumentParser()
 parser.add_argument("--seeds", nargs=2, type=int, default=[0, 8], metavar=("FIRST", "END"))
 parser.add_argument("--steps", type=int, default=300)
+parser.add_argument("--compile", action="store_true")
 args = parser.parse_args()
 LENGTH, BATCH, LR, EVAL_EVERY, EVAL_EXAMPLES = 16, 32, 0.003, 100, 512
 
@@ -17,7 +18,7 @@ def one_run(activation, seed):
     model = Transformer(vocabulary=2, length=LENGTH, d_model=32, blocks=1, heads=4, activation=activation)
     validation = sequence_xor_data(generator, EVAL_EXAMPLES, LENGTH)
     inputs, labels = sequence_xor_data(generator, args.steps, BATCH, LENGTH)
-    return train(model, adamw(model, LR), inputs, labels, validation, EVAL_EVERY)
+    return train(model, adamw(model.parameters(), LR), inputs, labels, validation, EVAL_EVERY, compiled=args.compile)
 
 
 began = time.perf_counter()

@@ -13,6 +13,7 @@ parser.add_argument("--steps", type=int, default=100)
 parser.add_argument("--blocks", type=int, default=4)
 parser.add_argument("--d-model", type=int, default=128)
 parser.add_argument("--batch", type=int, default=12)
+parser.add_argument("--compile", action="store_true")
 args = parser.parse_args()
 LENGTH, LR, EVAL_EVERY, EVAL_EXAMPLES, WARMUP, FINAL_FRACTION = 64, 0.003, 100, 512, 50, 0.1
 
@@ -36,9 +37,10 @@ batches = windows[torch.randint(len(windows), (args.steps, args.batch))]
 valid = valid_ids.unfold(0, LENGTH + 1, LENGTH)[:EVAL_EXAMPLES]
 
 model = Transformer(len(alphabet), LENGTH, args.d_model, args.blocks, heads=4, activation="gelu", dropout=0.1)
-optimizer = adamw(model, LR, weight_decay=0.1)
+optimizer = adamw(model.parameters(), LR, weight_decay=0.1)
 schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, rate_factor)
 final = train(
-    model, optimizer, batches[..., :-1], batches[..., 1:], (valid[:, :-1], valid[:, 1:]), EVAL_EVERY, clip=1.0, schedule=schedule
+    model, optimizer, batches[..., :-1], batches[..., 1:], (valid[:, :-1], valid[:, 1:]), EVAL_EVERY, clip=1.0, schedule=schedule,
+    compiled=args.compile,
 )
 report({"gelu 4": [final]}, args.steps, time.perf_counter() - began)

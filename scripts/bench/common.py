@@ -6,9 +6,11 @@ distributions, losses, AdamW with decay on matrices only, and spacing of evaluat
 import os
 
 THREADS = int(os.environ.setdefault("OPENBLAS_NUM_THREADS", "1"))  # of BLAS and of PyTorch's own loops
+os.environ["TORCHINDUCTOR_FORCE_DISABLE_CACHES"] = "1"  # a process is measured as the first one that compiles its model
 
 import json
 import math
+import time
 
 import torch
 import torch.nn.functional as F
@@ -17,6 +19,7 @@ from torch import nn
 torch.set_num_threads(THREADS)
 
 ACTIVATIONS = {"relu": nn.ReLU, "gelu": nn.GELU, "silu": nn.SiLU}
+COMPILE_SECONDS = []  # of torch.compile: the first evaluation and step of a training
 
 
 def xor_data(seed, steps, batch):
@@ -28,6 +31,13 @@ def xor_data(seed, steps, batch):
 
 XOR_INPUTS = torch.tensor([[-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0], [1.0, 1.0]])
 XOR_LABELS = torch.tensor([0, 1, 1, 0])
+
+
+def xor_model(activation, d_ff, seed, d_model=8):
+    torch.manual_seed(seed)
+    return nn.Sequential(
+        nn.Linear(2, d_model), nn.Linear(d_model, d_ff), ACTIVATIONS[activation](), nn.Linear(d_ff, d_model), nn.Linear(d_model, 2)
+    )
 
 
 def sequence_xor_data(generator, *shape):
@@ -82,9 +92,11 @@ class Transformer(nn.Module):
         return self.head(self.norm(self.blocks(self.embedding(tokens) + self.position)))
 
 
-def adamw(model, lr, weight_decay=0.01):
-    matrices = [p for p in model.parameters() if p.dim() > 1]
-    vectors = [p for p in model.parameters() if p.dim() == 1]
+def adamw(parameters, lr, weight_decay=0.01, matrices_from=2):
+    """matrices_from: dimensions of a matrix, 3 where models are stacked."""
+    parameters = list(parameters)
+    matrices = [p for p in parameters if p.dim() >= matrices_from]
+    vectors = [p for p in parameters if p.dim() < matrices_from]
     groups = [{"params": matrices}, {"params": vectors, "weight_decay": 0.0}]
     return torch.optim.AdamW(groups, lr=lr, weight_decay=weight_decay, foreach=True)
 
@@ -93,16 +105,17 @@ def loss_of(logits, labels):
     return F.cross_entropy(logits.flatten(0, -2), labels.flatten(), ignore_index=-1)
 
 
-def train(model, optimizer, inputs, labels, validation, eval_every, clip=None, schedule=None):
+def train(model, optimizer, inputs, labels, validation, eval_every, clip=None, schedule=None, compiled=False):
     """One step per entry of inputs; evaluates before the first, every eval_every steps and after the last."""
-    history = []
+    history, began = [], time.perf_counter()
+    forward = torch.compile(model, dynamic=False) if compiled else model
     dropout = any(isinstance(module, nn.Dropout) for module in model.modules())
 
     def evaluate():
         if dropout:
             model.eval()
         with torch.no_grad():
-            logits = model(validation[0])
+            logits = forward(validation[0])
             correct = (logits.argmax(-1) == validation[1]).sum()  # a label of -1 is never right
             history.append((loss_of(logits, validation[1]), correct))
         if dropout:
@@ -112,12 +125,14 @@ def train(model, optimizer, inputs, labels, validation, eval_every, clip=None, s
         if step % eval_every == 0:
             evaluate()
         optimizer.zero_grad(set_to_none=True)
-        loss_of(model(x), y).backward()
+        loss_of(forward(x), y).backward()
         if clip:
             nn.utils.clip_grad_norm_(model.parameters(), clip)
         optimizer.step()
         if schedule:
             schedule.step()
+        if compiled and step == 0:
+            COMPILE_SECONDS.append(time.perf_counter() - began)
     evaluate()
     return history[-1][0].item()
 
@@ -125,4 +140,5 @@ def train(model, optimizer, inputs, labels, validation, eval_every, clip=None, s
 def report(losses, steps, loop_s):
     """losses: {variant: [final validation loss of each run]}; loop_s: seconds of training, start-up left out."""
     runs = sum(len(values) for values in losses.values())
-    print(json.dumps({"runs": runs, "steps": steps, "threads": torch.get_num_threads(), "loop_s": loop_s, "val_loss": losses}))
+    print(json.dumps({"runs": runs, "steps": steps, "threads": torch.get_num_threads(), "loop_s": loop_s,
+                      "compile_s": sum(COMPILE_SECONDS), "val_loss": losses}))  # fmt: skip

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""What this PyTorch and its BLAS say that they compute with: one JSON line. Whoever sets OPENBLAS_CORETYPE and the like asks."""
+"""What this PyTorch and its BLAS say that they compute with, and the versions of what rivals need: one JSON line."""
 import ctypes
+import importlib.util
 import json
 import platform
 import time
+from importlib.metadata import version
 
 from common import torch
 
@@ -30,4 +32,6 @@ def product_rate(size=1024, tries=9):
 capability = next(line for line in torch.__config__.show().splitlines() if "CPU capability" in line).split()[-1]
 mkl = "with MKL" if torch.backends.mkl.is_available() else "without MKL"
 versions = f"Python {platform.python_version()}, torch {torch.__version__}, {mkl}"
+for package in ("jax", "optax"):
+    versions += f", {package} {version(package)}" if importlib.util.find_spec(package) else ""
 print(json.dumps({"versions": versions, "aten": capability, "openblas": openblas_core(), "gflops": product_rate()}))

@@ -3,7 +3,7 @@
 import argparse
 import time
 
-from common import ACTIVATIONS, XOR_INPUTS, XOR_LABELS, adamw, nn, report, torch, train, xor_data
+from common import ACTIVATIONS, XOR_INPUTS, XOR_LABELS, adamw, report, train, xor_data, xor_model
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--activations", nargs="+", default=list(ACTIVATIONS))
@@ -12,17 +12,15 @@ parser.add_argument("--seeds", nargs=2, type=int, default=[0, 20], metavar=("FIR
 parser.add_argument("--steps", type=int, default=2000)
 parser.add_argument("--eval-every", type=int, default=5)
 parser.add_argument("--lr", type=float, default=0.002)
+parser.add_argument("--compile", action="store_true")
 args = parser.parse_args()
 D, BATCH = 8, 64
 
 
 def one_run(activation, d_ff, seed):
-    torch.manual_seed(seed)
-    model = nn.Sequential(
-        nn.Linear(2, D), nn.Linear(D, d_ff), ACTIVATIONS[activation](), nn.Linear(d_ff, D), nn.Linear(D, 2)
-    )
+    model = xor_model(activation, d_ff, seed)
     inputs, labels = xor_data(seed, args.steps, BATCH)
-    return train(model, adamw(model, args.lr), inputs, labels, (XOR_INPUTS, XOR_LABELS), args.eval_every)
+    return train(model, adamw(model.parameters(), args.lr), inputs, labels, (XOR_INPUTS, XOR_LABELS), args.eval_every, compiled=args.compile)
 
 
 began = time.perf_counter()

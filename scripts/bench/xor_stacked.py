@@ -3,7 +3,7 @@
 
 One baddbmm per layer for 3 activations x 20 seeds, each activation on its slice of the runs, one AdamW over flat tensors.
 Tried and slower or no faster: grouped convolutions, broadcast products, splitting activations before the wide layer,
-torch.jit, two threads.
+torch.jit, two threads; with PyTorch 2.15 torch.compile (7 % less time in steps, some 25 s to compile each width).
 """
 import argparse
 import time

@@ -11,7 +11,7 @@ RIVALS = ROOT / "scripts/bench"
 PYTHON = "/usr/bin/python3"  # the one that Debian's python3-torch is installed for
 CORES = len(os.sched_getaffinity(0))
 # What a shell may have set and what would change who computes how.
-CLEARED = ("OMP_", "OPENBLAS_", "MKL_", "FFN_", "ATEN_", "DNNL_", "ONEDNN_")
+CLEARED = ("OMP_", "OPENBLAS_", "MKL_", "FFN_", "ATEN_", "DNNL_", "ONEDNN_", "TORCH", "JAX_", "XLA_")
 # Debian's PyTorch has two pools of threads, OpenMP's and OpenBLAS's. While one works the other waits in a loop and takes its
 # cores: with two threads on two cores `char` takes twice as long without this (8.5 and 17 s for 60 steps, medians of three in turn).
 MANY_THREADS = {"OMP_WAIT_POLICY": "passive"}
@@ -24,7 +24,7 @@ class InstructionSet:
     name: str
     title: str
     flags: set
-    rivals: dict  # environment of PyTorch, OpenBLAS and oneDNN
+    rivals: dict  # environment of PyTorch, OpenBLAS, MKL, oneDNN and XLA
     aten: str  # what PyTorch then says of itself
     note: str
 
@@ -34,13 +34,14 @@ class InstructionSet:
 INSTRUCTION_SETS = {
     "v3": InstructionSet(
         "v3", "AVX2 (x86-64-v3)", {"avx2", "fma", "bmi2"},
-        {"OPENBLAS_CORETYPE": "Zen", "ATEN_CPU_CAPABILITY": "avx2", "DNNL_MAX_CPU_ISA": "AVX2", "ONEDNN_MAX_CPU_ISA": "AVX2"},
+        {"OPENBLAS_CORETYPE": "Zen", "ATEN_CPU_CAPABILITY": "avx2", "DNNL_MAX_CPU_ISA": "AVX2", "ONEDNN_MAX_CPU_ISA": "AVX2",
+         "MKL_ENABLE_INSTRUCTIONS": "AVX2", "XLA_FLAGS": "--xla_cpu_max_isa=AVX2"},
         "AVX2", "Both sides are held to AVX2.",
     ),
     "v4": InstructionSet(
         "v4", "AVX-512 (x86-64-v4)", {"avx512f", "avx512bw", "avx512vl", "avx512dq", "avx512cd"},
         {"OPENBLAS_CORETYPE": "SkylakeX", "ATEN_CPU_CAPABILITY": "avx512"},
-        "AVX512", "Both sides are told to use AVX-512; oneDNN does so by itself.",
+        "AVX512", "Both sides are told to use AVX-512; MKL, oneDNN and XLA do so by themselves.",
     ),
 }  # fmt: skip
 
@@ -63,8 +64,8 @@ def environment(isa, threads):
     return env if threads == 1 else {**env, **MANY_THREADS}
 
 
-def check_held(isa, program):
-    """What the rivals say of themselves; RuntimeError if a side does not compute with the instruction set."""
+def check_held(isa, program, python):
+    """What Debian's PyTorch says of itself, and the versions below `python`; RuntimeError if a side does not compute with the instruction set."""
     held = environment(isa, 1)
     own = json.loads(output_of(program, "bench", "product", "--json", "--seconds", "0.001", env=held))["kernels"]
     if own != f"x86-64-{isa.name}":
@@ -72,6 +73,10 @@ def check_held(isa, program):
     said = json.loads(output_of(PYTHON, RIVALS / "held.py", env=held))
     if (said["aten"], said["openblas"]) != (isa.aten, isa.rivals["OPENBLAS_CORETYPE"]):
         raise RuntimeError(f"the rivals are not held to {isa.title}: ATen says {said['aten']}, OpenBLAS {said['openblas']}")
+    newer = json.loads(output_of(python, RIVALS / "held.py", env=held)) if python else None
+    if newer and newer["aten"] != isa.aten:
+        raise RuntimeError(f"{python} is not held to {isa.title}: ATen says {newer['aten']}")
+    said["beside"] = newer["versions"] if newer else "only Debian's PyTorch: no --python was given"
     return said
 
 
@@ -101,8 +106,9 @@ def machine_lines(isa, program, said, load_before):
         isa.note + (" " + caution if isa.name == "v3" and "v4" in available() else ""),
         "",
         f"- machine: {value_in('/proc/cpuinfo', 'model name')}, {cores}; {value_in('/etc/os-release', 'PRETTY_NAME')}, kernel {os.uname().release}",
-        f"- rivals: {said['versions']} ({package}; BLAS {blas})",
-        f"- rivals told by `{settings}`; PyTorch says {said['aten']}, OpenBLAS {said['openblas']}, whose product of two 1024 × 1024 "
+        f"- Debian's PyTorch: {said['versions']} ({package}; BLAS {blas})",
+        f"- other rivals: {said['beside']}",
+        f"- rivals told by `{settings}`; Debian's PyTorch says {said['aten']}, OpenBLAS {said['openblas']}, whose product of two 1024 × 1024 "
         f"matrices on one thread is at {said['gflops']:.0f} GFLOP/s; those with all cores by `{many}` besides",
         f"- ours: {output_of(program, '--version')}; kernels x86-64-{isa.name} (`FFN_ISA={isa.name}`); repository at {commit}",
         f"- {datetime.now(timezone.utc):%Y-%m-%d %H:%M} UTC; load average {load[0]} before, {load[1]} after",

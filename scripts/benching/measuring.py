@@ -1,5 +1,7 @@
 """Runs the sides of a workload in turn: seconds, and the losses that they left or printed."""
+import itertools
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -7,7 +9,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from .instruction_sets import PYTHON, ROOT, environment
+from .instruction_sets import ROOT, environment
 
 # Results stay until the end: ext4 does not give the inodes of deleted files out again for a minute or more, and looks for
 # others the longer, so that what is measured after a deletion creates files ten times as slowly.
@@ -15,9 +17,11 @@ KEPT = tempfile.TemporaryDirectory(prefix="bench-")
 EXPECTATION_NOT_MET = 5  # exit code of a study that ran and whose claim did not hold, as with --quick
 
 
-def run_together(commands, replace, env):
-    """Starts all commands, waits for all: seconds on the clock, and what each printed."""
+def run_together(commands, replace, env, pinned=False):
+    """Starts all commands, waits for all: seconds on the clock, and what each printed. `pinned`: to a core each."""
     filled = [[arg.format(**replace) for arg in command] for command in commands]
+    if pinned:
+        filled = [["taskset", "-c", str(core), *command] for core, command in zip(itertools.cycle(sorted(os.sched_getaffinity(0))), filled)]
     began = time.perf_counter()
     running = [subprocess.Popen(c, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env, cwd=ROOT) for c in filled]
     printed = [process.communicate() for process in running]
@@ -58,43 +62,46 @@ class Measuring:
 
     def once(self, side, steps, prepared):
         out = tempfile.mkdtemp(dir=KEPT.name)
-        seconds, printed = run_together(side.commands, {"out": out, "steps": steps, "prepared": prepared}, environment(self.isa, side.threads))
+        seconds, printed = run_together(side.commands, {"out": out, "steps": steps, "prepared": prepared}, environment(self.isa, side.threads),
+                                        pinned=side.threads == 1 and not side.workers)  # fmt: skip
         if side.figure:
-            return figure_of(json.loads(printed[0]), *side.figure) * 1e-6, {}
-        if side.commands[0][0] != PYTHON:
-            return seconds, losses_of_runs(Path(out))
+            return figure_of(json.loads(printed[0]), *side.figure) * 1e-6, {}, 0
+        if not side.is_script():
+            return seconds, losses_of_runs(Path(out)), 0
         reports = [json.loads(text.splitlines()[-1]) for text in printed]
         threads = {report["threads"] for report in reports}
         if threads != {side.threads}:
             raise RuntimeError(f"{side.label} had {threads} threads, not {side.threads}")
         if side.reads:
-            return reports[0][side.reads] * 1e-6, {}
+            return reports[0][side.reads] * 1e-6, {}, 0
         loop = max(report["loop_s"] for report in reports)
-        return seconds + (side.scale - 1) * loop, losses_of_scripts(reports)
+        return seconds + (side.scale - 1) * loop, losses_of_scripts(reports), side.scale * max(report["compile_s"] for report in reports)
 
     def side(self, side, prepared):
-        """(seconds, final validation losses per variant)"""
-        seconds, losses = self.once(side, side.steps, prepared)
+        """(seconds, final validation losses per variant, seconds of compilation: part of the seconds, unless those are per step)"""
+        seconds, losses, compile_s = self.once(side, side.steps, prepared)
         if side.fewer_steps:
-            fewer, _ = self.once(side, side.fewer_steps, prepared)
-            if seconds <= fewer:
+            fewer, _, fewer_compile_s = self.once(side, side.fewer_steps, prepared)
+            longer = (seconds - compile_s) - (fewer - fewer_compile_s)
+            if longer <= 0:
                 raise RuntimeError(f"{side.label}: {side.steps} steps took no longer than {side.fewer_steps}; is the machine busy?")
-            seconds = (seconds - fewer) / (int(side.steps) - int(side.fewer_steps))
-        return seconds, losses
+            seconds = longer / (int(side.steps) - int(side.fewer_steps))
+        return seconds, losses, compile_s
 
     def workload(self, workload, rounds, say):
-        """Seconds of every round and losses of the last one, by side."""
+        """Seconds of every round, losses of the last one, and seconds of compilation of every round, by side."""
         sides = [workload.ours, *workload.rivals]
-        seconds, losses = {id(side): [] for side in sides}, {}
+        seconds, losses, compile_s = {id(side): [] for side in sides}, {}, {id(side): [] for side in sides}
         prepared = tempfile.mkdtemp(dir=KEPT.name)
         if workload.prepare:
             run_together([workload.prepare], {"prepared": prepared}, environment(self.isa, 1))
         for number in range(rounds):
             for side in sides:
-                value, losses[id(side)] = self.side(side, prepared)
+                value, losses[id(side)], compiling = self.side(side, prepared)
                 seconds[id(side)].append(value)
+                compile_s[id(side)].append(compiling)
                 say(f"{workload.name} {number + 1}/{rounds}  {side.label}", value)
-        return seconds, losses
+        return seconds, losses, compile_s
 
     def bench(self, program, rounds):
         """Whole runs of `ffn-train bench`: per group and name the median of every value, in the program's order."""

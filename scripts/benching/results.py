@@ -4,13 +4,14 @@ import statistics
 from .instruction_sets import INSTRUCTION_SETS
 from .words import duration, verdict
 
-HEADER = ["work", "bar", "ours", "rival", "rival's time", "cores: ours / rival", "ratio (range over rounds)", "met",
+HEADER = ["work", "bar", "ours", "rival", "rival's time", "cores: ours / rival", "ratio (range over rounds)", "without compilation", "met",
           "loss ours: mean, median", "loss rival: mean, median"]  # fmt: skip
-INTRODUCTION = """# ffn-train against PyTorch
+INTRODUCTION = """# ffn-train against PyTorch and JAX
 
-Written by `scripts/bench-vs-pytorch`, a section per instruction set (`--isa`). Whole processes in turn, medians; ratio: rival's time /
-ours. Cores: threads, or processes × threads. A loss is the final validation loss, mean and median over runs; seeds draw other numbers
-on both sides, so losses agree in size, not in digits."""
+Written by `scripts/bench-rivals`, a section per instruction set (`--isa`). Whole processes in turn, medians; ratio: rival's time / ours.
+Cores: threads, or processes × threads. Compilation (`torch.compile`, JAX's `jit`) is part of a process's time, but not of a time per
+step. A loss is the final validation loss, mean and median over runs; seeds draw other numbers on every side, so losses agree in size,
+not in digits."""
 
 
 def mean_and_median(values):
@@ -25,26 +26,31 @@ def loss_cell(losses):
     return mean_and_median(pooled) if pooled else ""
 
 
-def table_rows(workload, seconds, losses):
+def table_rows(workload, seconds, losses, compile_s):
     ours = seconds[id(workload.ours)]
     ours_text = duration(statistics.median(ours))
     if workload.limit_s:
         met = verdict(statistics.median(ours) < workload.limit_s)
-        return [[workload.name, f"< {duration(workload.limit_s)}", ours_text, "", "", "", "", met, "", ""]]
+        return [[workload.name, f"< {duration(workload.limit_s)}", ours_text, "", "", "", "", "", met, "", ""]]
     rows = []
     for rival in workload.rivals:
         theirs = seconds[id(rival)]
         value = statistics.median(theirs) / statistics.median(ours)
         paired = [b / a for a, b in zip(ours, theirs)]
+        time, without, compiling = duration(statistics.median(theirs)), "", statistics.median(compile_s[id(rival)])
+        if compiling:
+            time += f", compilation {duration(compiling)}"
+            if not rival.fewer_steps:
+                without = f"{statistics.median(b - c for b, c in zip(theirs, compile_s[id(rival)])) / statistics.median(ours):.3g}"
         rows.append([workload.name, f"≥ {rival.bar:g}×" if rival.bar else "for information", ours_text, rival.label,
-                     duration(statistics.median(theirs)), f"{workload.ours.cores()} / {rival.cores()}",
-                     f"{value:.3g} ({min(paired):.3g}–{max(paired):.3g})", verdict(value >= rival.bar) if rival.bar else "",
+                     time, f"{workload.ours.cores()} / {rival.cores()}",
+                     f"{value:.3g} ({min(paired):.3g}–{max(paired):.3g})", without, verdict(value >= rival.bar) if rival.bar else "",
                      loss_cell(losses.get(id(workload.ours))), loss_cell(losses.get(id(rival)))])  # fmt: skip
     return rows
 
 
 def failed_row(workload):
-    return [workload.name, "", "failed", *[""] * 4, "NO", "", ""]
+    return [workload.name, "", "failed", *[""] * 5, "NO", "", ""]
 
 
 def loss_lines(workload, losses):

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """The measured tables: a section per instruction set, means beside medians, which cores each side had."""
+import os
 import sys
 import unittest
+from unittest import mock
 
 from program import PROGRAM, ROOT, main
 
@@ -44,10 +46,26 @@ class Cells(unittest.TestCase):
         ours = workloads.Side("ours", [["a"]], workers=2)
         rival = workloads.Side("PyTorch", [["b"], ["c"]], threads=4, bar=2)
         work = workloads.Workload("work", "", ours, [rival])
-        row = results.table_rows(work, {id(ours): [1.0, 1.0, 2.0], id(rival): [3.0, 1.0, 2.0]}, {})[0]
+        row = results.table_rows(work, {id(ours): [1.0, 1.0, 2.0], id(rival): [3.0, 1.0, 2.0]}, {}, {id(rival): [0, 0, 0]})[0]
         self.assertEqual(row[results.HEADER.index("cores: ours / rival")], "2 × 1 / 2 × 4")
         self.assertEqual(row[results.HEADER.index("ratio (range over rounds)")], "2 (1–3)")
+        self.assertEqual(row[results.HEADER.index("without compilation")], "")
         self.assertEqual(row[results.HEADER.index("met")], "yes")
+
+    def test_compilation_stands_apart_and_its_share_of_a_process_in_a_ratio_of_its_own(self):
+        ours, jax = workloads.Side("ours", [["a"]]), workloads.Side("JAX", [["b"]])
+        work = workloads.Workload("w", "", ours, [jax])
+        row = results.table_rows(work, {id(ours): [1.0] * 3, id(jax): [9.0, 7.0, 8.0]}, {}, {id(jax): [6.0, 4.0, 4.0]})[0]
+        self.assertEqual([row[results.HEADER.index(name)] for name in ("rival's time", "ratio (range over rounds)", "without compilation")],
+                         ["8 s, compilation 4 s", "8 (7–9)", "3"])  # fmt: skip
+
+    def test_every_row_has_the_columns_of_the_header(self):
+        ours = workloads.Side("ours", [["a"]])
+        limited = results.table_rows(workloads.Workload("help", "", ours, limit_s=1), {id(ours): [0.5]}, {}, {})[0]
+        failed = results.failed_row(workloads.Workload("w", "", ours))
+        for row in (limited, failed):
+            self.assertEqual(len(row), len(results.HEADER))
+        self.assertEqual([row[results.HEADER.index("met")] for row in (limited, failed)], ["yes", "NO"])
 
     def test_a_layer_that_is_slower_than_libtorchs_at_one_size_has_not_met_the_bar(self):
         ffn = {"wide 8": {"us": 9, "times_libtorch": 2.5}, "wide 16": {"us": 2000, "times_libtorch": 0.99},
@@ -62,24 +80,27 @@ class Cells(unittest.TestCase):
 
 
 class Readme(unittest.TestCase):
-    def row(self, work, rival, ratio):
-        return [work, "", "1 s", rival, f"{ratio} s", "1 / 2", f"{ratio} (1–9)", "", "", ""]
+    def row(self, work, rival, ratio, without=""):
+        return [work, "", "1 s", rival, f"{ratio} s", "1 / 2", f"{ratio} (1–9)", without, "", "", ""]
 
     def section(self, *rows):
         return results.section([("", "about", results.HEADER, list(rows)), ("Other", "", ["| work"], [["x"]])], results.markdown_table)
 
-    def test_the_table_has_instruction_sets_side_by_side(self):
-        text = results.with_section("", V4, self.section(self.row("char", "PyTorch, 1 thread", 3)))
-        both = results.with_section(text, V3, self.section(self.row("char", "PyTorch, 1 thread", 2), self.row("help", "", 1)))
-        table = readme.of_text(both).splitlines()
-        self.assertEqual(len(table), 3)
-        self.assertEqual(table[0].count("ffn-train"), 2)
-        self.assertTrue(table[2].endswith("| 1 / 2 | 1 s | 3 s | 3 (1–9) | 1 s | 2 s | 2 (1–9) |"), table[2])
-
-    def test_a_rival_whose_name_begins_another_ones_is_found(self):
-        rows = [self.row("xor-study", "PyTorch, stacked by hand, all 2 cores", 5), self.row("xor-study", "PyTorch, stacked by hand", 4)]
+    def test_a_work_stands_beside_the_rival_that_takes_the_least_time(self):
+        rows = [self.row("char", "PyTorch", 30), self.row("char", "JAX", 5), self.row("char", "compiled", 6, "1.5"), self.row("help", "", 1)]
         table = readme.of_text(results.with_section("", V4, self.section(*rows))).splitlines()
-        self.assertEqual([line.split("|")[-2].strip() for line in table[2:]], ["4 (1–9)"])
+        self.assertEqual(len(table), 3)
+        self.assertTrue(table[2].endswith("| 1 s | JAX | 5 s | 1 / 2 | 5 (1–9) | 1.5 |"), table[2])
+
+    def test_the_table_is_of_the_best_instruction_set(self):
+        text = results.with_section("", V4, self.section(self.row("char", "PyTorch", 3)))
+        both = results.with_section(text, V3, self.section(self.row("char", "PyTorch", 2)))
+        self.assertEqual(readme.of_text(both), readme.of_text(text))
+        self.assertIn("ffn-train, AVX-512", readme.of_text(text))
+
+    def test_a_work_that_failed_is_left_out(self):
+        failed = results.failed_row(workloads.Workload("char", "", workloads.Side("ours", [["a"]])))
+        self.assertEqual(len(readme.of_text(results.with_section("", V4, self.section(failed))).splitlines()), 2)
 
     def test_the_readme_has_the_committed_results(self):
         text = readme.README.read_text(encoding="utf-8")
@@ -94,11 +115,21 @@ class PerStep(unittest.TestCase):
     def test_more_steps_that_take_no_longer_are_no_time_per_step(self):
         side = workloads.Side("ours", [["a"]], steps="100", fewer_steps="50")
         measured = measuring.Measuring(V3)
-        measured.once = lambda side, steps, prepared: ({"100": 6.0, "50": 1.0}[steps], {})
+        measured.once = lambda side, steps, prepared: ({"100": 6.0, "50": 1.0}[steps], {}, 0)
         self.assertAlmostEqual(measured.side(side, "")[0], 0.1)
-        measured.once = lambda side, steps, prepared: (1.0, {})
+        measured.once = lambda side, steps, prepared: ({"100": 16.0, "50": 31.0}[steps], {}, {"100": 10.0, "50": 30.0}[steps])
+        self.assertAlmostEqual(measured.side(side, "")[0], 0.1)  # compilation is of no step
+        measured.once = lambda side, steps, prepared: (1.0, {}, 0)
         with self.assertRaisesRegex(RuntimeError, "100 steps took no longer than 50"):
             measured.side(side, "")
+
+
+class Pinned(unittest.TestCase):
+    def test_more_commands_than_cores_all_run_each_on_one_core(self):
+        core = min(os.sched_getaffinity(0))
+        with mock.patch.object(measuring.os, "sched_getaffinity", return_value={core}):
+            _, printed = measuring.run_together([["grep", "Cpus_allowed_list", "/proc/self/status"]] * 3, {}, dict(os.environ), pinned=True)
+        self.assertEqual([text.split()[-1] for text in printed], [str(core)] * 3)
 
 
 class Held(unittest.TestCase):
@@ -118,6 +149,23 @@ class Held(unittest.TestCase):
                         seen += 1
                         self.assertEqual(command[command.index("--threads") + 1], str(side.threads), work.name)
         self.assertGreaterEqual(seen, 8)
+
+    def test_rivals_that_need_a_python_are_there_with_it_alone_and_do_the_same_work(self):
+        def rivals(python):
+            works = workloads.Catalogue(PROGRAM, quick=True, full=False, python=python).all()
+            return {(work.name, side.label): side.commands for work in works for side in work.rivals}
+
+        debian, both = rivals(None), rivals("/venv/python")
+        self.assertEqual({command[0] for commands in debian.values() for command in commands}, {str(PROGRAM), workloads.PYTHON})
+        self.assertEqual({key: both[key] for key in debian}, debian)
+        added = {key: commands for key, commands in both.items() if key not in debian}
+        self.assertEqual({command[0] for commands in added.values() for command in commands}, {"/venv/python"})
+        for name in ("xor-study", "xor-once", "block-study", "char"):
+            labels = [label for work, label in added if work == name]
+            self.assertTrue(any(label.startswith("JAX") for label in labels) and any(label.startswith("PyTorch 2") for label in labels), labels)
+        for (_, label), commands in both.items():
+            for script in {command[1] for command in commands if command[0] != str(PROGRAM)}:
+                self.assertTrue(workloads.Path(script).is_file(), f"{label}: {script}")
 
 
 if __name__ == "__main__":

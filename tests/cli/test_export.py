@@ -55,6 +55,15 @@ class ExportTest(ProgramTest):
         self.assertTrue(found)
         return found
 
+    def expected_scalars(self, run):
+        """{tag: [(step, value)]} of a run's metrics.jsonl, in single precision."""
+        out = {}
+        for line in lines(run / "metrics.jsonl"):
+            for metric, value in line.items():
+                if "/" in metric:
+                    out.setdefault(metric, []).append((line["step"], single(float(value))))
+        return out
+
 
 class Csv(ExportTest):
     def rows(self, name):
@@ -206,12 +215,7 @@ class TensorBoard(ExportTest):
 
     def check_scalars(self, run, *paths):
         """The scalars of a run's event files are those of metrics.jsonl, each once."""
-        expected = {}
-        for line in lines(run / "metrics.jsonl"):
-            for metric, value in line.items():
-                if "/" in metric:
-                    expected.setdefault(metric, []).append((line["step"], single(float(value))))
-        self.assertEqual(str({tag: points for tag, points in tensorboard.scalars(*paths).items() if points}), str(expected))  # as text: NaN is then itself
+        self.assertEqual(str({tag: points for tag, points in tensorboard.scalars(*paths).items() if points}), str(self.expected_scalars(run)))  # as text: NaN is then itself
 
     def test_every_run_has_its_scalars_and_the_variant_is_its_group(self):
         self.study()
@@ -397,7 +401,7 @@ class TensorBoard(ExportTest):
 
 
 class Uploads(ExportTest):
-    """The scripts with stand-ins for the packages, which record what they are asked: the services themselves were not tried."""
+    """The scripts with stand-ins for the packages, which record what they are asked; scripts/test-tools uses the packages themselves."""
 
     def upload(self, script, **modules):
         (self.tmp / "fake").mkdir(exist_ok=True)

@@ -75,16 +75,26 @@ double largest_difference(const std::vector<OptimizerConfig>& configs, const Upd
   return largest;
 }
 
+// MKL's square root, which pip's LibTorch takes, is not always the nearest number; the processor's, which Debian's takes, is.
+double allowed_for_square_roots() {
+  const Tensor x = torch::arange(1, 10000, torch::kFloat32);
+  return torch::equal(x.sqrt(), x.to(torch::kFloat64).sqrt().to(torch::kFloat32)) ? 0 : 5e-7;  // some roundings of a parameter near 1
+}
+
 }  // namespace
 
-TEST_CASE("tensor optimizers give the kernels' bits over 20 steps, but for roundings of Muon's products", "[torch]") {
+TEST_CASE("tensor optimizers give the kernels' bits over 20 steps, but for roundings of Muon's products and MKL's square roots",
+          "[torch]") {
   std::size_t compared = 0;
+  const double of_roots = allowed_for_square_roots();
   test::each_alternative(OptimizerConfig{}, [&](auto config) {
     for (const char* decay : {"matrices", "all"}) {
       INFO(config.kKind << ", decay " << decay);
       config.decay = decay;
       // Newton–Schulz multiplies a rounding by up to 3.4445⁵ = 485; 20 steps of 0.03.
-      const double allowed = std::is_same_v<decltype(config), MuonConfig> ? 1e-4 : 0;
+      const double allowed = std::is_same_v<decltype(config), MuonConfig>      ? 1e-4
+                             : std::is_base_of_v<AdamFields, decltype(config)> ? of_roots
+                                                                               : 0;
       const auto rule = update_rule(config);
       CHECK(largest_difference(three(config), rule) <= allowed);
       const auto by_role = [&](const RowEntry& entry) {
@@ -93,7 +103,7 @@ TEST_CASE("tensor optimizers give the kernels' bits over 20 steps, but for round
       };
       CHECK(largest_difference(three(config), by_role) <= allowed);
       const auto frozen = [&](const RowEntry& entry) { return Update{true, entry.role == Role::head ? 0 : 1.0}; };
-      CHECK(largest_difference(three(config), frozen) == 0);  // without matrices as a whole
+      CHECK(largest_difference(three(config), frozen) <= of_roots);  // without matrices as a whole
       if constexpr (std::is_same_v<decltype(config), SgdConfig>) {
         auto nesterov = config;
         nesterov.nesterov = true;

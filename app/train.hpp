@@ -14,7 +14,8 @@ namespace ffn::app {
 struct TrainOptions {
   std::int64_t fast_dev_run = 0;
   bool fresh = false, dry_run = false, fail_fast = false;
-  std::string shard;  ///< "i/n"; "" is the whole study
+  std::string shard;   ///< "i/n"; "" is the whole study
+  std::string budget;  ///< "1h"; "" is none
 };
 
 int train_run(const RunConfig& config, const TrainOptions& options, const CommonOptions& common);

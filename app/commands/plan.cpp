@@ -4,120 +4,25 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "../budget.hpp"
 #include "../load_config.hpp"
+#include "../plan_estimate.hpp"
 #include "../train.hpp"
-#include "ffn/base/cores.hpp"
-#include "ffn/data/task.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/stats/permutation.hpp"
 #include "ffn/stats/power.hpp"
 #include "ffn/store/log.hpp"
 #include "ffn/store/run_directory.hpp"
-#include "ffn/store/shorter_run.hpp"
 #include "ffn/study/compare_plan.hpp"
-#include "ffn/study/estimate.hpp"
 #include "ffn/study/ledger.hpp"
 #include "ffn/study/sequential_design.hpp"
 #include "ffn/study/tuning.hpp"
-#include "ffn/train/engine.hpp"
 #include "ffn/train/memory.hpp"
 
 namespace ffn::app {
 namespace fs = std::filesystem;
 
 namespace {
-
-struct Line {
-  const Variant* variant;
-  ModelCost cost;
-  double bytes = 0, flops = 0;  ///< of one run
-  std::size_t runs = 0, finished = 0;
-};
-
-/// What a study costs.
-struct PlanEstimate {
-  std::vector<Line> lines;  ///< per variant
-  std::size_t runs = 0, pending = 0, cohorts = 0, jobs = 0;
-  std::vector<PlannedCohort> planned;
-  std::size_t workers = 1;  ///< that have something to do at once
-  std::string few_workers;  ///< why there are fewer than cores for want of memory
-  double bytes = 0, flops = 0;
-  std::optional<double> seconds;                    ///< of a probe
-  double evaluation_seconds = 0;                    ///< of these
-  double peak_bytes = 0;                            ///< likewise, of one worker; 0 where nothing is known
-  std::size_t tuning_runs = 0, tuning_pending = 0;  ///< before these, and in bytes, flops and seconds
-  std::vector<ShorterRun> shorter_runs;             ///< beside pending ones
-  double left = 0;                                  ///< mean share of a pending run that no shorter one has trained
-  std::optional<UsageError> refusal;                ///< what starting it would end with
-};
-
-PlanEstimate counted(const Plan& plan, std::size_t jobs) {
-  PlanEstimate out;
-  for (const auto& variant : plan.study.variants) {
-    const auto& train = variant.config.train;
-    const auto shape = task_shape(variant.config.task);
-    Line line{&variant, model_cost(variant.config.model, shape)};
-    const auto tokens = train.batch_size * shape.sequence_length;
-    line.bytes = disk_bytes(variant.config, line.cost.total);
-    line.flops = 3.0 * static_cast<double>(line.cost.total.flops * tokens) * static_cast<double>(train.steps);
-    out.lines.push_back(line);
-  }
-  const auto found = progress_of(plan.runs);
-  std::vector<std::size_t> pending;
-  for (std::size_t i = 0; i < plan.runs.size(); ++i) {
-    const auto& run = plan.runs[i];
-    auto& line = out.lines[run.variant];
-    ++line.runs;
-    out.bytes += line.bytes;
-    if (found[i] == Progress::finished) {
-      ++line.finished;
-      continue;
-    }
-    pending.push_back(i);
-    double left = 1;
-    if (auto shorter = find_shorter_run(RunDirectory(run.directory), run.config, run.identity)) {
-      if (shorter->obstacle.empty()) left -= static_cast<double>(shorter->step) / static_cast<double>(run.config.train.steps);
-      out.shorter_runs.push_back(std::move(*shorter));
-    }
-    out.flops += left * line.flops;
-    out.left += left;
-  }
-  if (!pending.empty()) out.left /= static_cast<double>(pending.size());
-  auto cohorts = make_cohorts(plan, pending, jobs);
-  out.runs = plan.runs.size();
-  out.pending = pending.size();
-  out.cohorts = cohorts.size();
-  out.jobs = jobs;
-  out.workers = std::max<std::size_t>(1, std::min(jobs, cohorts.size()));
-  out.planned = std::move(cohorts);
-  return out;
-}
-
-// Time and memory, from trying a little.
-void measure(const Plan& plan, PlanEstimate& out) {
-  for (const auto& cohort : out.planned) require_memory(plan.runs[cohort[0]].config);
-  const auto use = estimate_use(plan, out.planned, out.jobs, usable_cores(), training_engine(), [](const RunConfig& config) {
-    const auto least = least_memory(config, task_shape(config.task));
-    return least.weights - sizeof(float) * least.parameters;  // all but a gradient of its own
-  });
-  out.seconds = use.seconds * out.left;
-  out.evaluation_seconds = *out.seconds * use.evaluation_share;
-  out.peak_bytes = use.peak_bytes;
-}
-
-// Grids may grow: that is known later.
-void add_tuning(const Plan& plan, bool probe, PlanEstimate& out) {
-  PlanEstimate tuning = counted(plan, out.jobs);
-  if (probe) measure(plan, tuning);
-  out.tuning_runs = tuning.runs;
-  out.tuning_pending = tuning.pending;
-  out.workers = std::max(out.workers, tuning.workers);
-  out.bytes += tuning.bytes;
-  out.flops += tuning.flops;
-  if (out.seconds && tuning.seconds) *out.seconds += *tuning.seconds;
-  out.evaluation_seconds += tuning.evaluation_seconds;
-  out.peak_bytes = std::max(out.peak_bytes, tuning.peak_bytes);
-}
 
 // Where a start would be refused.
 std::optional<UsageError> refusal_of(const Study& study, const Plan& plan, bool single, const CommonOptions& common) {
@@ -207,8 +112,8 @@ std::string ffn_width(const RunConfig& config) {
   return size ? format_count(size->hidden_width(config.model.d_model)) : "-";
 }
 
-Table variants_table(const std::vector<Line>& lines) {
-  const bool matched = std::any_of(lines.begin(), lines.end(), [](const Line& line) { return matched_size(*line.variant) != nullptr; });
+Table variants_table(const std::vector<PlanLine>& lines) {
+  const bool matched = std::any_of(lines.begin(), lines.end(), [](const PlanLine& line) { return matched_size(*line.variant) != nullptr; });
   std::vector<Column> columns = {{"variant", Align::left},     {"runs", Align::right},      {"finished", Align::right},
                                  {"parameters", Align::right}, {"ffn width", Align::right}, {"FLOPs/token", Align::right}};
   if (matched) columns.push_back({"mismatch", Align::right});
@@ -282,7 +187,7 @@ void print_plan(const Study& study, const PlanEstimate& e, const Power& power) {
 // As "seeds" of a study, which keeps the place of a wrong seed.
 Json seed_of(const Json& run) { return run.contains("seed") && run["seed"].is_number_unsigned() ? Json::array({run["seed"]}) : Json(1); }
 
-int plan_study(const CommonOptions& common, bool probe) {
+int plan_study(const CommonOptions& common, bool probe, const std::string& budget) {
   set_up_log(log_options(common));
   auto document = load_with_overrides(common.config, all_overrides(common));
   const bool single = !is_study(document);
@@ -311,8 +216,16 @@ int plan_study(const CommonOptions& common, bool probe) {
   found.refusal = refusal_of(study, plan, single, common);
   const Study& shown = tuning ? tuning->study : plan.study;
   const Power power = power_of(shown, comparisons);
-  if (common.json) print_json(plan_json(shown, found, power));
-  else print_plan(shown, found, power);
+  std::optional<Fitting> fits;
+  if (!budget.empty()) fits = fitting(document, study, budget_seconds(budget), common);
+  if (common.json) {
+    Json json = plan_json(shown, found, power);
+    if (fits) json["budget"] = {{"seconds", fits->budget}, {"seeds", fits->seeds}, {"estimated_seconds", fits->seconds}};
+    print_json(json);
+  } else {
+    print_plan(shown, found, power);
+    if (fits) print_text(fitting_text(*fits, study));
+  }
   if (found.refusal) log_warning(std::string("starting it is refused: ") + found.refusal->what() + "\n" + found.refusal->hint());
   return 0;
 }
@@ -322,15 +235,17 @@ int plan_study(const CommonOptions& common, bool probe) {
 void add_plan(CommandLine program, CommonOptions& common) {
   auto command = program.subcommand("plan", "what would run: runs, parameters, FLOPs, time, disk; trains nothing but a short probe");
   auto no_probe = std::make_shared<bool>(false);
+  auto budget = std::make_shared<std::string>();
   add_config_options(command, common);
   command.option("-o,--out", common.out, "where results would go").type("DIR").shows_default().directory();
   command.option("-j,--jobs", common.jobs, "worker processes").integer_in(1, 4096).type("N");
-  command.flag("--no-probe", *no_probe, "do not measure the time");
+  const auto unmeasured = command.flag("--no-probe", *no_probe, "do not measure the time");
+  command.option("--budget", *budget, "what fits into this time, as in 90s, 30m or 2h30m").type("TIME").excludes(unmeasured);
   add_compute_options(command, common);
   add_output_options(command, common);
-  command.run([&common, no_probe] {
+  command.run([&common, no_probe, budget] {
     require_config(common);
-    return plan_study(common, !*no_probe);
+    return plan_study(common, !*no_probe, *budget);
   });
 }
 

@@ -4,6 +4,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "../budget.hpp"
 #include "../load_config.hpp"
 #include "../signals.hpp"
 #include "ffn/base/suggest.hpp"
@@ -31,8 +32,9 @@ int dry_run(const Json& config) {
 }
 
 int train(const TrainOptions& options, const CommonOptions& common) {
-  const auto document = load_with_overrides(common.config, all_overrides(common));
+  auto document = load_with_overrides(common.config, all_overrides(common));
   handle_stop_signals();
+  if (!options.budget.empty()) document = within_budget(std::move(document), options.budget, options, common);
   log_debug("config: " + resolve_config(common.config) + (common.overrides.empty() ? "" : " with " + join(common.overrides, " ")));
   if (is_study(document)) {
     const auto study = read_study(document, common.config);
@@ -68,6 +70,9 @@ void add_train(CommandLine program, CommonOptions& common) {
   program.option(kFastDevRun, options->fast_dev_run, "train N steps (10 without a number) and keep nothing").at_least(1).type("N");
   const auto shard =
       program.option("--shard", options->shard, "train part I of N of a study, seed by seed; needs no locks between the parts").type("I/N");
+  program.option("--budget", options->budget, "train as many seeds of a study as fit into this time, as in 90s, 30m or 2h30m")
+      .type("TIME")
+      .excludes(shard);
   program.flag("--fresh", options->fresh, "train again even if results are there; they are moved aside").excludes(shard);
   program.option("-j,--jobs", common.jobs, "worker processes; one per core otherwise").integer_in(1, 4096).type("N");
   program.flag("--fail-fast", options->fail_fast, "stop a study at the first failed run");

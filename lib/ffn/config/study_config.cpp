@@ -105,9 +105,6 @@ using config_detail::SharedProblems;
 using config_detail::variant_name;
 using config_detail::where_written;
 
-// Each planned run takes some kilobytes and tens of microseconds before anything trains: these take seconds.
-constexpr std::size_t kMaxRuns = 100'000;
-
 std::vector<std::int64_t> seed_list(const Json& seeds, Expansion& expansion) {
   std::vector<std::int64_t> out;
   const auto bad = [&](const std::string& why) { expansion.problem("/seeds", why); };

@@ -1,0 +1,134 @@
+#include "budget.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <regex>
+
+#include "ffn/report/format.hpp"
+#include "ffn/store/log.hpp"
+#include "ffn/store/study_file.hpp"
+#include "ffn/study/sequential_design.hpp"
+#include "ffn/study/tuning.hpp"
+#include "plan_estimate.hpp"
+
+namespace ffn::app {
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr double kReserve = 0.1;
+constexpr std::size_t kMostSeeds = 1000;  // more would tell nobody more
+
+// Of a study from nothing: what does not depend on the number of seeds, and all.
+struct Takes {
+  double tuning = 0, all = 0;
+};
+
+Takes takes(const Study& study, const CommonOptions& common) {
+  const fs::path nowhere = fs::path(common.out) / (study.name + "-as-if-new");
+  std::optional<TuningProgress> tuning;
+  if (study.tune) tuning = tuning_progress(study, nowhere);
+  const Plan plan = make_plan(tuning ? tuning->chosen : study, nowhere);
+  auto found = counted(plan, job_count(common.jobs, plan.study));
+  measure(plan, found);
+  const double judged = found.seconds.value_or(0);
+  if (tuning) add_tuning(tuning->plan, true, found);
+  const double all = found.seconds.value_or(0);
+  return {study.tune && !study.tune->per_seed ? all - judged : 0, all};
+}
+
+std::size_t most_seeds(const Study& study) {
+  const std::size_t tuned = study.tune && study.tune->per_seed ? study.tune->num_points() * study.tune->seeds : 1;
+  return std::max<std::size_t>(1, std::min(kMostSeeds, kMaxRuns / (study.variants.size() * tuned)));
+}
+
+std::size_t seeds_within(double budget, const Takes& takes, std::size_t seeds, std::size_t most) {
+  const double each = (takes.all - takes.tuning) / static_cast<double>(seeds);
+  const double fit = ((1 - kReserve) * budget - takes.tuning) / each;
+  return fit >= static_cast<double>(most) ? most : static_cast<std::size_t>(std::max(0.0, fit));
+}
+
+Document with_seeds(Document document, std::size_t seeds) {
+  Json& there = document.tree()["seeds"];
+  if (there.is_object()) there["max"] = seeds;
+  else there = seeds;
+  return document;
+}
+
+// A sequential design is planned up to its first look.
+Study planned(const Document& document) {
+  auto study = read_study(document, "");
+  take_first_seeds(study);
+  return study;
+}
+
+}  // namespace
+
+double budget_seconds(const std::string& text) {
+  static const std::regex form("(?:([0-9.]+)d)?(?:([0-9.]+)h)?(?:([0-9.]+)m)?(?:([0-9.]+)s)?");
+  std::smatch parts;
+  double seconds = 0;
+  if (std::regex_match(text, parts, form)) {
+    constexpr double kSeconds[] = {86400, 3600, 60, 1};
+    for (std::size_t i = 0; i < 4; ++i) seconds += kSeconds[i] * std::atof(parts[i + 1].str().c_str());
+  }
+  if (!(seconds > 0)) throw UsageError("--budget: '" + text + "' is no time", "write it as in 90s, 30m, 1h, 2h30m or 1d");
+  return seconds;
+}
+
+Fitting fitting(const Document& document, const Study& study, double budget, const CommonOptions& common) {
+  Fitting out;
+  out.budget = budget;
+  out.asked = study.seeds.size();
+  const auto most = most_seeds(study);
+  auto now = takes(study, common);
+  out.asked_seconds = now.all;
+  out.seeds = seeds_within(budget, now, out.asked, most);
+  if (!study.growing && out.seeds > 0 && out.seeds != out.asked) {  // many runs side by side take less each than few
+    const auto tried = out.seeds;
+    now = takes(planned(with_seeds(document, tried)), common);
+    out.seeds = seeds_within(budget, now, tried, most);
+    out.seconds = now.tuning + (now.all - now.tuning) * static_cast<double>(out.seeds) / static_cast<double>(tried);
+  } else {
+    out.seconds = now.tuning + (now.all - now.tuning) * static_cast<double>(out.seeds) / static_cast<double>(out.asked);
+  }
+  return out;
+}
+
+std::string fitting_text(const Fitting& f, const Study& study) {
+  const double times = (1 - kReserve) * f.budget / f.asked_seconds;
+  const auto variants = static_cast<std::int64_t>(times * static_cast<double>(study.variants.size()));
+  return "into " + format_duration(f.budget) + " fit " + format_counted(f.seeds, "seed") +
+         (f.seeds > 0 ? ", in about " + format_duration(f.seconds) : "") + "; with " + format_counted(f.asked, "seed") + ", " +
+         format_significant(times, 2) + " times the steps or " + format_count(variants) + (variants == 1 ? " variant" : " variants") +
+         " instead of " + format_count(static_cast<std::int64_t>(study.variants.size()));
+}
+
+Document within_budget(Document document, const std::string& budget, const TrainOptions& options, const CommonOptions& common) {
+  const double seconds = budget_seconds(budget);
+  if (!is_study(document))
+    throw UsageError("--budget chooses how many seeds of a study are trained, and this is one run",
+                     "`ffn-train plan " + common.config + " --budget " + budget + "` says what fits; train.steps=N sets the steps");
+  const Json seeds = document.tree().value("seeds", Json());
+  if (document.origin("/seeds").is_override() || seeds.is_array())
+    throw UsageError("--budget chooses the number of seeds, and they are " + std::string(seeds.is_array() ? "listed" : "given"),
+                     "leave one of the two out");
+  const Study study = planned(document);
+  const fs::path directory = fs::path(common.out) / study.name;
+  if (const auto before = options.fresh ? std::nullopt : read_study_file(directory)) {
+    document.tree()["seeds"] = (*before->document)["seeds"];
+    log_info(directory.string() + " was begun before and keeps its number of seeds");
+    return document;
+  }
+  const auto found = fitting(document, study, seconds, common);
+  if (found.seeds == 0)
+    throw UsageError("one seed of this study takes more than " + format_duration(seconds) + ": " + std::to_string(found.asked) +
+                         " take about " + format_duration(found.asked_seconds),
+                     "choose fewer variants, fewer train.steps, or a larger budget");
+  log_info("into " + format_duration(seconds) + " fit " + format_counted(found.seeds, "seed") + ", in about " +
+           format_duration(found.seconds));
+  return with_seeds(std::move(document), found.seeds);
+}
+
+}  // namespace ffn::app

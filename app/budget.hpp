@@ -1,0 +1,32 @@
+// --budget: how many seeds of a study fit into a time, from a probe before any of its runs is trained or looked at.
+#pragma once
+
+#include "ffn/base/json_document.hpp"
+#include "ffn/config/study_config.hpp"
+#include "train.hpp"
+
+namespace ffn::app {
+
+/// "90s", "30m", "1h", "2h30m" or "1d" in seconds. Throws UsageError for another text.
+double budget_seconds(const std::string& text);
+
+/// What fits into a time.
+struct Fitting {
+  double budget = 0;         ///< seconds
+  std::size_t seeds = 0;     ///< that fit; at most 1,000, and as many as a study can have
+  double seconds = 0;        ///< that they take
+  std::size_t asked = 0;     ///< seeds of the study as it is
+  double asked_seconds = 0;  ///< that these take
+};
+
+/// From nothing: runs that are there already count as if they were not. A tenth of the time is kept in reserve.
+Fitting fitting(const Document& document, const Study& study, double budget, const CommonOptions& common);
+
+/// "into 1 h fit 74 seeds …", and what would fit otherwise.
+std::string fitting_text(const Fitting& fitting, const Study& study);
+
+/// The study with as many seeds as fit; with those that it has where it was begun before. Throws UsageError where not one fits, and where
+/// the seeds are listed or given.
+Document within_budget(Document document, const std::string& budget, const TrainOptions& options, const CommonOptions& common);
+
+}  // namespace ffn::app

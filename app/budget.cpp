@@ -63,6 +63,11 @@ Study planned(const Document& document) {
   return study;
 }
 
+std::string fit_text(const Fitting& f) {
+  return format_counted(f.seeds, "seed") + (f.seeds == 1 ? " fits" : " fit") + " into " + format_duration(f.budget) +
+         (f.seeds > 0 ? ": about " + format_duration(f.seconds) : "");
+}
+
 }  // namespace
 
 double budget_seconds(const std::string& text) {
@@ -99,10 +104,9 @@ Fitting fitting(const Document& document, const Study& study, double budget, con
 std::string fitting_text(const Fitting& f, const Study& study) {
   const double times = (1 - kReserve) * f.budget / f.asked_seconds;
   const auto variants = static_cast<std::int64_t>(times * static_cast<double>(study.variants.size()));
-  return "into " + format_duration(f.budget) + " fit " + format_counted(f.seeds, "seed") +
-         (f.seeds > 0 ? ", in about " + format_duration(f.seconds) : "") + "; with " + format_counted(f.asked, "seed") + ", " +
-         format_significant(times, 2) + " times the steps or " + format_count(variants) + (variants == 1 ? " variant" : " variants") +
-         " instead of " + format_count(static_cast<std::int64_t>(study.variants.size()));
+  return fit_text(f) + ". With " + format_counted(f.asked, "seed") + ": " + format_significant(times, 2) + " times the steps, or " +
+         format_count(variants) + (variants == 1 ? " variant" : " variants") + " instead of " +
+         format_count(static_cast<std::int64_t>(study.variants.size()));
 }
 
 Document within_budget(Document document, const std::string& budget, const TrainOptions& options, const CommonOptions& common) {
@@ -126,8 +130,7 @@ Document within_budget(Document document, const std::string& budget, const Train
     throw UsageError("one seed of this study takes more than " + format_duration(seconds) + ": " + std::to_string(found.asked) +
                          " take about " + format_duration(found.asked_seconds),
                      "choose fewer variants, fewer train.steps, or a larger budget");
-  log_info("into " + format_duration(seconds) + " fit " + format_counted(found.seeds, "seed") + ", in about " +
-           format_duration(found.seconds));
+  log_info(fit_text(found));
   return with_seeds(std::move(document), found.seeds);
 }
 

@@ -22,7 +22,7 @@ struct Fitting {
 /// From nothing: runs that are there already count as if they were not. A tenth of the time is kept in reserve.
 Fitting fitting(const Document& document, const Study& study, double budget, const CommonOptions& common);
 
-/// "into 1 h fit 74 seeds …", and what would fit otherwise.
+/// "74 seeds fit into 1 h: …", and what would fit otherwise.
 std::string fitting_text(const Fitting& fitting, const Study& study);
 
 /// The study with as many seeds as fit; with those that it has where it was begun before. Throws UsageError where not one fits, and where

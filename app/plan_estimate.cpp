@@ -7,6 +7,7 @@
 #include "ffn/store/run_directory.hpp"
 #include "ffn/study/estimate.hpp"
 #include "ffn/study/needs.hpp"
+#include "ffn/study/train_cohort.hpp"
 #include "ffn/train/engine.hpp"
 #include "ffn/train/memory.hpp"
 #include "train.hpp"

@@ -119,6 +119,22 @@ class Widths(ProgramTest):
         self.assertEqual([row["total"] for row in wide], [alone["total"]] * 3)
         self.assertIn("activation=relu+expansion=8", self.ok("params", "activations").stdout)
 
+    def test_a_budget_sets_the_number_of_seeds_before_the_first_run_and_for_good(self):
+        words = ("xor", "name=two", "model.ffn.activation=relu,gelu", "train.steps=200")
+        seeds = lambda: len(json.loads((self.tmp / "runs/two/study.json").read_text())["seeds"])
+        said = " ".join(self.ok("plan", *words, "--budget", "1s").stdout.split())
+        self.assertRegex(said, r"\d+ seeds fit into 1\.0 s: about \d+ ms\. With 1 seed: \d+ times the steps, or \d+ variants instead of 2$")
+        self.assertRegex(self.ok(*words, "--budget", "0.3s").stderr, r"seeds? fits? into 300 ms")
+        before = seeds()
+        self.assertGreater(before, 1)
+        again = self.ok(*words, "--budget", "1m").stderr
+        self.assertIn("keeps its number of seeds", again)
+        self.assertIn(" 0 trained now", again)
+        self.assertEqual(seeds(), before)
+        for wrong, told in ((("xor", "--budget", "1h"), "train.steps=N sets the steps"), ((*words, "seeds=3", "--budget", "1h"), "leave one of the two out"),
+                            ((*words, "--budget", "1"), "write it as in 90s"), (("text", "name=long", *words[2:3], "train.steps=100000", "--budget", "0.1s"), "one seed of this study takes more than")):
+            self.assertIn(told, " ".join(self.fails(2, *wrong).split()))
+
     def test_a_plan_counts_the_comparisons_that_the_study_makes(self):
         words = ("xor", "model.ffn.activation=identity,gelu", "train.optimizer.lr=1e-2,3e-2,5e-2,2e-1", "train.eval_every=10", "train.steps=40", "name=p8")
         self.assertIn("5 seeds allow no verdict at 5 % over 4 comparisons; at least 8 are needed", " ".join(self.ok("plan", *words, "seeds=5", "--no-probe").stdout.split()))

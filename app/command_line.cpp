@@ -146,7 +146,9 @@ Option CommandLine::option(const char* names, std::optional<std::string>& value,
   return {not_empty(*app_->add_option_function<std::string>(names, take, doc)), *declarations_};
 }
 Option CommandLine::option(const char* names, std::vector<std::string>& value, const char* doc) {
-  return {not_empty(*app_->add_option(names, value, doc)), *declarations_};
+  auto& option = *app_->add_option(names, value, doc);
+  if (!option.get_positional()) option.allow_extra_args(false);  // "--where a=b DIR": one value each time
+  return {not_empty(option), *declarations_};
 }
 Option CommandLine::option(const char* names, int& value, const char* doc) {
   return {*app_->add_option(names, value, doc), *declarations_};

@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""Results that are there: finding runs, telling them apart, removing them, and notes about them."""
+import calendar
+import fcntl
+import json
+import os
+import pty
+import re
+import struct
+import subprocess
+import time
+
+from program import ProgramTest, main, record, run_at
+
+XOR = {"name": "xor", "task": {"kind": "xor"}, "model": {"d_model": 8, "ffn": {"activation": "relu", "expansion": 4}},
+       "train": {"steps": 20, "eval_every": 10, "optimizer": {"lr": 0.01}, "target": {"metric": "val/accuracy", "at_least": 0.99}}}
+STUDY = {**XOR, "name": "study", "seeds": 2, "sweep": {"grid": {"model.ffn.activation": ["relu", "gelu"]}}}
+
+
+class ResultsTest(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.ok(self.write("xor.json", XOR), "train.optimizer.lr=0.02", "-q")
+        self.ok(self.write("study.json", STUDY), "-q")
+
+    def json(self, *arguments):
+        return json.loads(self.ok(*arguments, "--json").stdout)
+
+    def name(self, path):
+        """As commands print a run that is named without its identity."""
+        return str(run_at(self.tmp / path).relative_to(self.tmp))
+
+
+class Runs(ResultsTest):
+    def found(self, *conditions, where=()):
+        return [one["path"] for one in self.json("runs", *where, *(word for condition in conditions for word in ("--where", condition)))]
+
+    def test_where_finds_runs_by_their_config_and_state(self):
+        relu = [self.name(f"runs/study/activation=relu/seed-{seed}") for seed in (0, 1)]
+        alone = self.name("runs/xor/seed-0")
+        self.assertEqual(self.found("model.ffn.activation=relu"), [*relu, alone])
+        self.assertEqual(self.found("activation=relu", "seed=1"), relu[1:])
+        self.assertEqual(self.found("model.ffn.activation=relu", where=["runs/study"]), relu)
+        for same in ("0.02", "2e-2", "0.020"):
+            self.assertEqual(self.found(f"train.optimizer.lr={same}"), [alone])
+        self.assertEqual(self.found("variant=activation=relu"), relu)
+        run_at(self.tmp / relu[0]).joinpath("run.json").write_text("{")
+        self.assertEqual(self.found("state=damaged"), relu[:1])
+        self.assertEqual(self.found("state=done", "seed=0"), [self.name("runs/study/activation=gelu/seed-0"), alone])
+
+    def test_where_says_what_there_is(self):
+        self.assertIn('did you mean "model.ffn.activation"', self.fails(2, "runs", "--where", "model.ffn.activaton=relu"))
+        self.assertIn('did you mean "state"', self.fails(2, "runs", "--where", "status=done"))
+        self.assertIn("is a section", self.fails(2, "runs", "--where", "model.ffn=relu"))
+        for words in ("relu", "=relu"):
+            self.assertIn("--where needs key=value", self.fails(2, "runs", "--where", words))
+        result = self.ok("runs", "--where", "model.ffn.activation=silu")
+        self.assertIn("no such runs below runs", result.stdout)
+        self.assertIn("here model.ffn.activation is gelu, relu", result.stderr)
+        self.assertEqual(self.found("model.ffn.activation=silu"), [])
+
+    def test_a_named_study_is_listed_run_by_run(self):
+        rows = [line.split()[0] for line in self.ok("runs", "runs/study", env={**os.environ, "COLUMNS": "200"}).stdout.splitlines()[1:]]
+        runs = [f"runs/study/activation={name}/seed-{seed}" for name in ("gelu", "relu") for seed in (0, 1)]
+        self.assertEqual(rows, ["runs/study", *runs])
+        self.assertEqual([one["runs"] for one in self.json("runs", "runs/study")], [4, 1, 1, 1, 1])
+        self.assertEqual(len(self.json("runs", "runs/study", "runs/xor")), 6)
+        self.assertEqual(len(self.json("runs")), 2)
+        self.ok("xor.json", "-q")
+        self.assertEqual(len(re.findall(r"runs/xor/seed-0\.\w{8} ", self.ok("runs", "runs/xor").stdout)), 2)  # two runs of that path
+
+    def test_dates_are_local_time(self):
+        updated = time.strptime(record(self.tmp / "runs/xor/seed-0")["updated"], "%Y-%m-%dT%H:%M:%SZ")
+        for zone, hours in (("UTC", 0), ("UTC-5", 5)):
+            shown = time.strftime("%b %e %H:%M", time.gmtime(calendar.timegm(updated) + hours * 3600))
+            self.assertIn(shown, self.ok("runs", "runs/xor", env={**os.environ, "TZ": zone, "COLUMNS": "200"}).stdout)
+        path = run_at(self.tmp / "runs/xor/seed-0") / "run.json"
+        path.write_text("{")
+        os.utime(path, (1e9, 1e9))
+        self.assertRegex(self.ok("runs", "runs/xor").stdout, "damaged .* 2001-09-09")
+
+
+if __name__ == "__main__":
+    main()

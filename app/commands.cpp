@@ -223,6 +223,7 @@ void add_commands(CommandLine program, CommonOptions& common) {
   add_slurm(program, common);
   add_cp(program, common);
   add_runs(program, common);
+  add_diff(program, common);
   add_clean(program, common);
   add_export(program, common);
   add_completion(program, common);

@@ -82,6 +82,7 @@ void add_import(CommandLine program, CommonOptions& common);
 void add_slurm(CommandLine program, CommonOptions& common);
 void add_cp(CommandLine program, CommonOptions& common);
 void add_runs(CommandLine program, CommonOptions& common);
+void add_diff(CommandLine program, CommonOptions& common);
 void add_clean(CommandLine program, CommonOptions& common);
 void add_export(CommandLine program, CommonOptions& common);
 void add_completion(CommandLine program, CommonOptions& common);

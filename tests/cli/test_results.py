@@ -80,5 +80,36 @@ class Runs(ResultsTest):
         self.assertRegex(self.ok("runs", "runs/xor").stdout, "damaged .* 2001-09-09")
 
 
+class Diff(ResultsTest):
+    def keys(self, *sides):
+        return {row["key"]: (row["a"], row["b"]) for row in self.json("diff", *sides)["config"]}
+
+    def test_two_runs_differ_in_keys_and_results(self):
+        sides = ("runs/study/activation=relu/seed-0", "runs/xor/seed-0")
+        told = self.json("diff", *sides)
+        self.assertEqual(told["config"], [{"key": "train.optimizer.lr", "a": "0.01", "b": "0.02"}])
+        for side, run in zip("ab", sides):
+            loss = record(self.tmp / run)["summary"]["metrics"]["val/loss"]
+            self.assertEqual(told["results"][side]["metrics"]["val/loss"], {"final": loss["final"], "best": loss["best"]})
+        text = self.ok("diff", *sides).stdout
+        self.assertRegex(text, r"train\.optimizer\.lr +0\.01 +0\.02\n")
+        self.assertRegex(text, r"val/loss( +[\d.e-]+){4}\n")
+
+    def test_studies_and_configs_are_sides_too(self):
+        self.assertEqual(self.keys("runs/study", "study.json"), {})
+        self.assertIn("the same", self.ok("diff", "xor.json", "xor.json").stdout)
+        self.assertEqual(self.keys("xor.json", "runs/study"), {"seed": ("0", ["0", "1"]), "model.ffn.activation": ("relu", ["relu", "gelu"])})
+        self.write("other.json", {**STUDY, "compare": {"min_effect": 2}})
+        self.assertEqual(self.keys("study.json", "other.json"), {"compare.min_effect": (None, "2")})
+        self.write("many.json", {**XOR, "seeds": 20})
+        self.assertIn("0, 1, 2, … 19 (20 values)", self.ok("diff", "xor.json", "many.json").stdout)
+
+    def test_what_is_neither_is_refused(self):
+        self.assertIn('did you mean "xor"', self.fails(2, "diff", "xor.json", "xorr"))
+        (self.tmp / "empty").mkdir()
+        self.assertIn("no run below empty", self.fails(3, "diff", "xor.json", "empty"))
+        self.assertIn("diff needs", self.fails(2, "diff", "xor.json"))
+
+
 if __name__ == "__main__":
     main()

@@ -294,6 +294,7 @@ std::string example_of(const std::string& command) {
       {"params", "params --d-model 512 --d-ff 2048"},
       {"plan", "plan activations"},
       {"report", "report runs/activations"},
+      {"rm", "rm runs/xor"},
       {"runs", "runs"},
       {"sample", "sample runs/text/seed-0 --prompt 'Once'"},
       {"slurm", "slurm activations --tasks 8"},

@@ -111,5 +111,75 @@ class Diff(ResultsTest):
         self.assertIn("diff needs", self.fails(2, "diff", "xor.json"))
 
 
+class Rm(ResultsTest):
+    def test_it_removes_its_own_files_and_names_the_others(self):
+        self.ok("export", "runs/study", "--csv", "--tensorboard")
+        self.ok("report", "runs/study")
+        mine = [self.write(f"runs/study/{name}", "mine") for name in ("my-notes.md", "mine/log.txt", "activation=relu/plot.png")]
+        mine.append(self.write("runs/study/configs/study.json", STUDY))
+        os.symlink(self.tmp / "runs/xor", self.tmp / "runs/study/link")
+        before = self.files()
+        result = self.run_program("rm", "runs/study")
+        self.assertEqual((result.returncode, self.files()), (2, before), result.stderr)
+        self.assertIn("nothing was removed: 4 runs (", result.stderr)
+        self.assertIn("--yes", result.stderr)
+        for name in ("my-notes.md", "mine", "configs", "activation=relu/plot.png", "link"):
+            self.assertRegex(" ".join(result.stdout.split()), rf"stays: \S*runs/study/{name},")
+        self.assertIn("removed 4 runs", self.ok("rm", "runs/study", "--yes").stdout)
+        self.assertEqual({f for f in self.files() if f.startswith("runs/study/")}, {str(p.relative_to(self.tmp)) for p in mine})
+        self.assertTrue((self.tmp / "runs/study/link").is_symlink())
+        self.ok("runs/xor/seed-0", "--dry-run")
+        self.assertEqual([one["kind"] for one in self.json("runs")], ["run"])
+
+    def test_nothing_is_left_of_a_run_and_of_a_study(self):
+        told = self.json("rm", "runs/xor/seed-0", "runs/study/activation=gelu/", "--yes")
+        self.assertEqual([(one["runs"], one["removed"], one["others"]) for one in told], [(1, True, []), (2, True, [])])
+        self.assertEqual([f for f in self.files() if f.startswith(("runs/xor/seed", "runs/study/activation=gelu"))], [])
+        self.assertFalse((self.tmp / "runs/xor").exists())
+        self.ok("rm", "runs/study", "runs/study", "--yes")
+        self.assertEqual(self.files(), ["runs/.study.lock", "study.json", "xor.json"])
+
+    def test_other_directories_links_and_those_in_use_are_refused(self):
+        before = self.files()
+        os.symlink(self.tmp / "runs/xor", self.tmp / "link")
+        for link in ("link", "link/"):
+            self.assertIn("is a link", self.fails(2, "rm", link, "--yes"))
+        self.write("mine/log.txt", "mine")
+        for around in ("runs", "."):  # where a config is called study.json
+            self.assertIn("name those below it", self.fails(2, "rm", around, "--yes"))
+        self.assertIn("is no run's and no study's directory", self.fails(2, "rm", "runs/xor/seed-0", "mine", "--yes"))
+        self.assertIn("no directory", self.fails(2, "rm", "nowhere", "--yes"))
+        locks = [(self.tmp / "runs/.study.lock", "runs/study"), (self.tmp / "runs/.study.lock", "runs/study/activation=relu/seed-0")]
+        for file, place in locks:
+            with open(file, "r+") as lock:
+                fcntl.fcntl(lock, 37, struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 1, 0))  # F_OFD_SETLK
+                self.assertIn("another process is at work", self.fails(75, "rm", place, "--yes"))
+        self.assertEqual([f for f in self.files() if f != "mine/log.txt"], before)
+
+    def test_a_run_that_trains_stays(self):
+        self.write("long.json", {**XOR, "name": "long", "train": {**XOR["train"], "steps": 100_000_000, "eval_every": 1000}})
+        process = subprocess.Popen(self.command("long.json", "-q"), cwd=self.tmp, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            while not list(self.tmp.glob("runs/long/seed-0.*/run.json")):
+                time.sleep(0.05)
+            for place in ("runs/long", "runs/long/seed-0"):
+                self.assertIn("another process is at work", self.fails(75, "rm", place, "--yes"))
+        finally:
+            process.terminate()
+            process.wait(timeout=60)
+        self.ok("rm", "runs/long", "--yes")
+        self.assertFalse((self.tmp / "runs/long").exists())
+
+    def test_it_asks_where_somebody_can_answer(self):
+        for answer in ("n", "y"):
+            leader, follower = pty.openpty()
+            process = subprocess.Popen(self.command("rm", "runs/xor"), cwd=self.tmp, stdin=follower, stdout=follower, stderr=follower)
+            os.write(leader, (answer + "\n").encode())
+            self.assertEqual(process.wait(timeout=60), 0)
+            os.close(follower)
+            os.close(leader)
+            self.assertEqual((self.tmp / "runs/xor").exists(), answer == "n")
+
+
 if __name__ == "__main__":
     main()

@@ -235,6 +235,7 @@ void add_commands(CommandLine program, CommonOptions& common) {
   add_cp(program, common);
   add_runs(program, common);
   add_diff(program, common);
+  add_note(program, common);
   add_clean(program, common);
   add_rm(program, common);
   add_export(program, common);

@@ -86,6 +86,7 @@ void add_slurm(CommandLine program, CommonOptions& common);
 void add_cp(CommandLine program, CommonOptions& common);
 void add_runs(CommandLine program, CommonOptions& common);
 void add_diff(CommandLine program, CommonOptions& common);
+void add_note(CommandLine program, CommonOptions& common);
 void add_clean(CommandLine program, CommonOptions& common);
 void add_rm(CommandLine program, CommonOptions& common);
 void add_export(CommandLine program, CommonOptions& common);

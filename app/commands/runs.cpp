@@ -21,6 +21,7 @@
 #include "ffn/report/format.hpp"
 #include "ffn/store/cleanup.hpp"
 #include "ffn/store/json_text.hpp"
+#include "ffn/store/note_file.hpp"
 #include "ffn/store/run_directory.hpp"
 #include "ffn/store/study_file.hpp"
 
@@ -138,6 +139,7 @@ struct ListedEntry {
   std::size_t runs = 0, left = 0;  ///< those that belong to it; those in its directory that do not (any more)
   std::optional<double> best, written;
   fs::path best_run;
+  std::vector<std::string> note;  ///< line by line
 };
 
 // The runs that a study.json lists.
@@ -196,6 +198,7 @@ std::map<fs::path, ListedEntry> entries_below(const std::vector<fs::path>& direc
     if (!listed[*study].count(run.path)) ++entry.left;
     else add(entry, run);
   }
+  for (auto& [path, entry] : entries) entry.note = read_note(path);
   return entries;
 }
 
@@ -245,7 +248,8 @@ Json entry_json(const fs::path& path, const ListedEntry& entry) {
           {"left", entry.left},
           {"best", best},
           {"age_seconds", entry.written ? Json(static_cast<double>(std::time(nullptr)) - *entry.written) : Json(nullptr)},
-          {"bytes", bytes_below(path)}};
+          {"bytes", bytes_below(path)},
+          {"note", entry.note}};
 }
 
 int runs(const RunsOptions& options, const CommonOptions& common) {
@@ -262,11 +266,14 @@ int runs(const RunsOptions& options, const CommonOptions& common) {
     print_json(out);
     return 0;
   }
+  const bool noted = std::any_of(entries.begin(), entries.end(), [](const auto& entry) { return !entry.second.note.empty(); });
   std::vector<Column> columns = {{"run or study"}, {"state"}, {"best loss", Align::right}, {"last written"}, {"size", Align::right}};
+  if (noted) columns.push_back({"note"});
   Table table(columns);
   for (const auto& [path, entry] : entries) {
     std::vector<std::string> cells = {shown_path(path, entries), state_text(entry), entry.best ? format_significant(*entry.best) : "-",
                                       date_text(entry.written), format_bytes(static_cast<double>(bytes_below(path)))};
+    if (noted) cells.push_back(join(entry.note, "; "));
     table.add_row(std::move(cells));
   }
   if (entries.empty())

@@ -181,5 +181,48 @@ class Rm(ResultsTest):
             self.assertEqual((self.tmp / "runs/xor").exists(), answer == "n")
 
 
+class Notes(ResultsTest):
+    def test_a_note_is_added_shown_and_removed(self):
+        for place in ("runs/xor/seed-0", "runs/xor", "runs/study"):
+            self.assertIn("no note", self.ok("note", place).stdout)
+            self.ok("note", place, "overfits")
+            self.assertEqual(self.ok("note", place, "from step 20").stdout, "overfits\nfrom step 20\n")
+            self.assertEqual(self.json("note", place)["note"], ["overfits", "from step 20"])
+            if place != "runs/study":
+                self.ok("note", place, "")
+        self.ok("note", "runs/xor", "alone")
+        self.assertEqual([one["note"] for one in self.json("runs")], [["overfits", "from step 20"], ["alone"]])
+        self.assertRegex(" ".join(self.ok("runs").stdout.split()), "overfits; from step 20.*alone")
+        self.assertIn("is no run and no study", self.fails(2, "note", "runs", "words"))
+        self.assertIn("no directory", self.fails(2, "note", "nowhere", "words"))
+
+    def test_results_stay_as_they_were(self):
+        run, before = run_at(self.tmp / "runs/xor/seed-0"), {}
+        for place in ("runs/xor", "runs/study"):
+            before[place] = {p: p.read_bytes() for p in (self.tmp / place).rglob("*") if p.is_file()}
+            self.ok("note", place, "words")
+        self.ok("check", "runs")
+        self.assertIn("found finished", self.ok("study.json").stderr)
+        self.ok("xor.json", "train.optimizer.lr=0.02", "-q")
+        for files in before.values():
+            for path, content in files.items():
+                if path.suffix in (".safetensors", ".jsonl") or path.parent == run:
+                    self.assertEqual(path.read_bytes(), content, path)
+
+    def test_other_commands_know_them(self):
+        self.ok("study.json", "-o", "there", "-q")
+        relu = "study/activation=relu/seed-0"
+        for place, words in (("runs/study", "ours"), ("there/study", "theirs"), (f"runs/{relu}", "same"), (f"there/{relu}", "same"), (f"there/{relu}", "other")):
+            self.ok("note", place, words)
+        self.ok("merge", "runs/study", "there/study", "-o", "whole")
+        self.assertEqual(self.json("note", "whole")["note"], ["ours", "theirs"])
+        self.assertEqual(self.json("note", relu.replace("study", "whole"))["note"], ["same", "other"])
+        self.ok("study.json", "--fresh", "-q")
+        self.ok("clean", "--yes")
+        self.assertFalse((self.tmp / "runs/study.old-1").exists())
+        self.ok("rm", "whole", "--yes")
+        self.assertFalse((self.tmp / "whole").exists())
+
+
 if __name__ == "__main__":
     main()

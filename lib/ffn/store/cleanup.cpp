@@ -7,6 +7,7 @@
 #include "ffn/base/error.hpp"
 #include "ffn/base/files.hpp"
 #include "ffn/store/event_file.hpp"
+#include "ffn/store/note_file.hpp"
 #include "ffn/store/run_directory.hpp"
 #include "ffn/store/study_file.hpp"
 
@@ -34,19 +35,10 @@ bool is_marked(const std::string& name, std::initializer_list<const char*> marks
 }
 
 bool is_our_file(const std::string& name) {
-  static const std::initializer_list<const char*> kOurs = {"run.json",
-                                                           "metrics.jsonl",
-                                                           "model.safetensors",
-                                                           "best.safetensors",
-                                                           "checkpoint.safetensors",
-                                                           "study.json",
-                                                           "study.json.bak",
-                                                           "compare.json",
-                                                           "report.html",
-                                                           "log.txt",
-                                                           "runs.csv",
-                                                           "curves.csv",
-                                                           ".lock"};
+  static const std::initializer_list<const char*> kOurs = {
+      "run.json",   "metrics.jsonl",  "model.safetensors", "best.safetensors", "checkpoint.safetensors",
+      "study.json", "study.json.bak", "compare.json",      "report.html",      "log.txt",
+      "runs.csv",   "curves.csv",     "compare.csv",       kNoteFile,          ".lock"};
   const std::string base = name.substr(0, name.find(kTemporaryMark));
   return std::any_of(kOurs.begin(), kOurs.end(), [&](const char* ours) { return base == ours; }) || name.rfind(kEventFilePrefix, 0) == 0;
 }

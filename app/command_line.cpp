@@ -146,7 +146,9 @@ Option CommandLine::option(const char* names, std::optional<std::string>& value,
   return {not_empty(*app_->add_option_function<std::string>(names, take, doc)), *declarations_};
 }
 Option CommandLine::option(const char* names, std::vector<std::string>& value, const char* doc) {
-  return {not_empty(*app_->add_option(names, value, doc)), *declarations_};
+  auto& option = *app_->add_option(names, value, doc);
+  if (!option.get_positional()) option.allow_extra_args(false);  // "--where a=b DIR": one value each time
+  return {not_empty(option), *declarations_};
 }
 Option CommandLine::option(const char* names, int& value, const char* doc) {
   return {*app_->add_option(names, value, doc), *declarations_};
@@ -283,14 +285,17 @@ std::string example_of(const std::string& command) {
       {"cp", "cp xor my.json"},
       {"curves", "curves runs/activations"},
       {"demo", "demo linear"},
+      {"diff", "diff runs/xor/seed-0 runs/xor/seed-1"},
       {"export", "export runs/activations --csv"},
       {"inspect", "inspect runs/xor/seed-0"},
       {"list", "list keys model.ffn"},
       {"import", "import old-runs -o runs"},
       {"merge", "merge part-1/activations part-2/activations -o runs/activations"},
+      {"note", "note runs/xor/seed-0 'overfits from step 300'"},
       {"params", "params --d-model 512 --d-ff 2048"},
       {"plan", "plan activations"},
       {"report", "report runs/activations"},
+      {"rm", "rm runs/xor"},
       {"runs", "runs"},
       {"sample", "sample runs/text/seed-0 --prompt 'Once'"},
       {"slurm", "slurm activations --tasks 8"},

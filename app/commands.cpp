@@ -71,6 +71,18 @@ void print_table(const Table& table, const CommonOptions& common) {
 
 void print_text(const std::string& lines, int hanging) { std::cout << wrapped(lines, terminal_width_of(1), hanging); }
 
+bool may_remove(const std::string& what, bool yes, const CommonOptions& common) {
+  if (yes) return true;
+  if (common.json || !is_terminal(0) || !is_terminal(1))
+    throw UsageError("nothing was removed: " + what + " would be", "--yes removes them");
+  std::cout << "remove these " << what << "? [y/N] " << std::flush;
+  std::string answer;
+  std::getline(std::cin, answer);
+  if (answer == "y" || answer == "Y" || answer == "yes") return true;
+  std::cout << "nothing was removed\n";
+  return false;
+}
+
 ColorMode color_mode(const CommonOptions& common) {
   return common.color == "always" ? ColorMode::always : common.color == "never" ? ColorMode::never : ColorMode::automatic;
 }
@@ -131,8 +143,7 @@ void require_command(const std::string& word, const CommonOptions& common) {
   static const Elsewhere elsewhere[] = {
       {{"train", "run", "start"}, "training needs none: `ffn-train xor`, `ffn-train my.json`"},
       {{"resume", "continue"}, "the command that began the training goes on with it: type it again, for example `ffn-train xor`"},
-      {{"rm", "remove", "delete"},
-       "results are plain directories, which `rm -r runs/NAME` removes; `ffn-train clean DIR` removes what was moved aside"},
+      {{"remove", "delete"}, "`ffn-train rm DIR` removes results, `ffn-train clean DIR` what was moved aside"},
       {{"ls"}, "`ffn-train runs` lists runs, `ffn-train list` what ffn-train ships"},
       {{"tune", "sweep"}, "a config does it: `ffn-train xor model.ffn.activation=relu,gelu seeds=10 tune.train.optimizer.lr=0.01,0.03`"},
   };
@@ -223,7 +234,10 @@ void add_commands(CommandLine program, CommonOptions& common) {
   add_slurm(program, common);
   add_cp(program, common);
   add_runs(program, common);
+  add_diff(program, common);
+  add_note(program, common);
   add_clean(program, common);
+  add_rm(program, common);
   add_export(program, common);
   add_completion(program, common);
   add_man(program, common);

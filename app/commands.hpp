@@ -60,6 +60,9 @@ void print_json(const Json& json);
 void print_table(const Table& table, const CommonOptions& common);
 void print_text(const std::string& lines, int hanging = 2);
 
+/// Whether `what`, "3 (1.2 MB)", may be removed: `yes`, or a person agrees. Throws UsageError where nobody can be asked.
+bool may_remove(const std::string& what, bool yes, const CommonOptions& common);
+
 void add_train(CommandLine program, CommonOptions& common);
 void add_compare(CommandLine program, CommonOptions& common);
 void add_report(CommandLine program, CommonOptions& common);
@@ -82,7 +85,10 @@ void add_import(CommandLine program, CommonOptions& common);
 void add_slurm(CommandLine program, CommonOptions& common);
 void add_cp(CommandLine program, CommonOptions& common);
 void add_runs(CommandLine program, CommonOptions& common);
+void add_diff(CommandLine program, CommonOptions& common);
+void add_note(CommandLine program, CommonOptions& common);
 void add_clean(CommandLine program, CommonOptions& common);
+void add_rm(CommandLine program, CommonOptions& common);
 void add_export(CommandLine program, CommonOptions& common);
 void add_completion(CommandLine program, CommonOptions& common);
 void add_man(CommandLine program, CommonOptions& common);

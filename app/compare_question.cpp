@@ -122,8 +122,6 @@ void add_grouping_options(CommandLine command, CompareQuestion& question) {
   command.option("directories", question.directories, "studies or runs").required().type("DIR...");
   command.option("--by", question.request.config.by, "key whose values are compared; the first that varies otherwise").type("KEY");
   command.flag("--all", question.all, "also runs that lie in a study's directory and are no part of it");
-  question.alpha_given = question.min_effect_given = question.scale_given = question.pairs_given =
-      question.interaction_given = [] { return false; };
 }
 
 void add_question_options(CommandLine command, CompareQuestion& question) {

@@ -16,7 +16,8 @@ struct CompareQuestion {
   bool all = false;     ///< also runs that a study does not list
   bool judges = false;  ///< rather than shows
   std::string target;   ///< that is asked for now that the runs are trained; empty: their own
-  std::function<bool()> alpha_given, min_effect_given, scale_given, pairs_given, interaction_given;
+  static bool never() { return false; }
+  std::function<bool()> alpha_given = never, min_effect_given = never, scale_given = never, pairs_given = never, interaction_given = never;
 };
 
 /// Both: `question` has to live as long as the command runs.

@@ -142,7 +142,8 @@ Candidates value_candidates(const OptionDescription& option, const std::string& 
     add(out, shipped_configs());
     add(out, paths(typed, false, ".json"));
   }
-  if (is("KEY=VALUE") && has_config) add(out, typed.find('=') == std::string::npos ? keys(typed, "=") : values(typed));
+  if (is("KEY=VALUE") && (has_config || !option.takes_word))
+    add(out, typed.find('=') == std::string::npos ? keys(typed, "=") : values(typed));
   else if (is("KEY") && !is("KEY=VALUE")) add(out, keys(typed, ""));
   if (is("METRIC")) add(out, metrics());
   if (is("DEMO")) {

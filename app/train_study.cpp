@@ -9,7 +9,6 @@
 
 #include "ffn/base/shell.hpp"
 #include "ffn/base/utf8.hpp"
-#include "ffn/compare/compare_json.hpp"
 #include "ffn/compare/earlier_answers.hpp"
 #include "ffn/compare/expect.hpp"
 #include "ffn/compare/ranking.hpp"
@@ -35,7 +34,7 @@ namespace {
 
 // The comparison of what is finished, printed and saved.
 void print_and_save(const Comparison& comparison, const Plan& plan, const CommonOptions& common) {
-  const Json json = comparison_json(comparison);
+  const Json json = answered_json(comparison);
   save_comparison(plan, json);
   const bool color = color_enabled(color_mode(common), 1);
   if (common.json) print_json(json);

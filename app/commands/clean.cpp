@@ -1,16 +1,12 @@
 // ffn-train clean [DIR]: removes earlier results, damaged runs and what killed commands left, after asking, and nothing else.
-#include <unistd.h>
-
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "../commands.hpp"
 #include "ffn/base/files.hpp"
-#include "ffn/base/suggest.hpp"
 #include "ffn/report/fit.hpp"
 #include "ffn/report/format.hpp"
-#include "ffn/report/terminal.hpp"
 #include "ffn/store/cleanup.hpp"
 #include "ffn/study/study_lock.hpp"
 
@@ -18,13 +14,6 @@ namespace ffn::app {
 namespace fs = std::filesystem;
 
 namespace {
-
-bool agreed(const std::string& question) {
-  std::cout << question << " [y/N] " << std::flush;
-  std::string answer;
-  std::getline(std::cin, answer);
-  return answer == "y" || answer == "Y" || answer == "yes";
-}
 
 // "3 (1.2 MB)"
 std::string count_and_size(const std::vector<Leftover>& all) {
@@ -61,15 +50,8 @@ int clean(const std::string& directory, bool yes, const CommonOptions& common) {
     else print_text("nothing to remove below " + directory);
     return 0;
   }
-  const bool can_ask = !common.json && is_terminal(0) && is_terminal(1);
-  if (!yes && !can_ask) {
-    if (common.json) print_json(list);
-    throw UsageError("nothing was removed: " + count_and_size(ours) + " would be", "--yes removes them");
-  }
-  if (!yes && !agreed("remove these " + count_and_size(ours) + "?")) {
-    std::cout << "nothing was removed\n";
-    return 0;
-  }
+  if (common.json && !yes) print_json(list);
+  if (!may_remove(count_and_size(ours), yes, common)) return 0;
   for (const auto& one : ours) remove_leftover(one.path);
   if (common.json) print_json(list);
   else print_text("removed " + count_and_size(ours));

@@ -1,16 +1,22 @@
 // ffn-train export DIR...: runs as files that other programs read.
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "../commands.hpp"
+#include "../compare_question.hpp"
 #include "ffn/base/files.hpp"
+#include "ffn/base/named_file.hpp"
 #include "ffn/base/shell.hpp"
 #include "ffn/base/utf8.hpp"
+#include "ffn/compare/run_keys.hpp"
 #include "ffn/inspect/tensorboard.hpp"
+#include "ffn/report/exporter.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/runs_csv.hpp"
 #include "ffn/store/log.hpp"
+#include "ffn/store/study_file.hpp"
 
 namespace ffn::app {
 namespace fs = std::filesystem;
@@ -29,6 +35,21 @@ fs::path out_directory(const ExportOptions& options) {
   return options.directories.size() == 1 ? fs::path(options.directories[0]) : fs::path(".");
 }
 
+// Of one study, whose answer is then what `compare DIR --csv` prints. An earlier look would count as an answer.
+bool study_is_over(const ExportOptions& options) {
+  if (options.directories.size() != 1 || options.all || !has_study_file(options.directories[0])) return false;
+  const auto found = find_runs({options.directories[0]});
+  const bool over = found.missing.empty() && found.left_out.empty() && std::all_of(found.runs.begin(), found.runs.end(), is_over);
+  if (!over) log_info("compare.csv is for a study whose runs are all over: what `compare` shows before counts as an answer");
+  return over;
+}
+
+std::string answer_csv(const ExportOptions& options) {
+  CompareQuestion question;
+  question.directories = options.directories;
+  return CsvExporter().write(answer_to(question));
+}
+
 int export_runs(const ExportOptions& options, const CommonOptions& common) {
   if (options.histograms && !options.tensorboard)
     throw UsageError("--histograms is of --tensorboard", "add --tensorboard, or leave it out");
@@ -39,10 +60,18 @@ int export_runs(const ExportOptions& options, const CommonOptions& common) {
   Json report = {{"runs", selection.runs.size()}};
   std::string text;
   if (options.csv) {
+    const fs::path path = out / "compare.csv";
+    const FileKind kind{"table", ",metric,runs,done,diverged,failed,", FileKind::Place::anywhere, "name another directory with -o"};
+    const auto answer = study_is_over(options) ? std::optional(NamedFile(path, kind, Chosen::by_program)) : std::nullopt;
     const auto files = exports::write_csv(selection, out, selection.notes);
     report["csv"] = {{"runs", files.runs.string()}, {"curves", files.curves.string()}, {"curve_rows", files.num_curve_rows}};
     text += files.runs.string() + ": a row for each run, " + format_count(selection.runs.size()) + "\n" + files.curves.string() +
             ": a row for each run, step and metric, " + format_count(files.num_curve_rows) + "\n";
+    if (answer) {
+      answer->write(answer_csv(options));
+      report["csv"]["compare"] = path.string();
+      text += path.string() + ": verdicts and the answer, a row for each variant\n";
+    }
   }
   if (options.tensorboard) {
     const auto files = exports::write_tensorboard(selection, out / "tensorboard", options.histograms, selection.notes);
@@ -67,7 +96,9 @@ void add_export(CommandLine program, CommonOptions& common) {
   auto command = program.subcommand("export", "runs as files that other programs read: CSV, TensorBoard");
   auto options = std::make_shared<ExportOptions>();
   command.option("directories", options->directories, "studies or runs").required().type("DIR...");
-  command.flag("--csv", options->csv, "runs.csv, a row for each run, and curves.csv, a row for each run, step and metric");
+  command.flag(
+      "--csv", options->csv,
+      "runs.csv, a row for each run, and curves.csv, a row for each run, step and metric; of a study that is over also compare.csv, its answer");
   command.flag("--tensorboard", options->tensorboard,
                "event files below tensorboard/: of each run, and of each variant's seeds the mean and the 95 % interval");
   command.flag("--histograms", options->histograms,

@@ -1,9 +1,9 @@
-// ffn-train runs [DIR]: what is there, a line for each run and each study.
+// ffn-train runs [DIR...]: what is there, a line for each run and each study.
 #include <signal.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cmath>
 #include <ctime>
 #include <filesystem>
 #include <iostream>
@@ -13,11 +13,15 @@
 
 #include "../commands.hpp"
 #include "ffn/base/files.hpp"
+#include "ffn/base/marked_names.hpp"
 #include "ffn/base/side_by_side.hpp"
 #include "ffn/base/suggest.hpp"
 #include "ffn/compare/compare.hpp"
+#include "ffn/compare/run_keys.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/store/cleanup.hpp"
+#include "ffn/store/json_text.hpp"
+#include "ffn/store/note_file.hpp"
 #include "ffn/store/run_directory.hpp"
 #include "ffn/store/study_file.hpp"
 
@@ -28,18 +32,16 @@ namespace {
 
 constexpr const char* kMetric = "val/loss";
 
+struct RunsOptions {
+  std::vector<std::string> directories, where;
+};
+
 /// One run as it stands.
 struct ListedStanding {
   std::string state;
   std::optional<double> best;     ///< of kMetric
-  std::optional<double> seconds;  ///< since run.json was written
+  std::optional<double> written;  ///< when run.json was, in seconds since 1970
 };
-
-// Seconds since a time as utc_now() writes it.
-std::optional<double> seconds_since(const std::string& utc) {
-  const auto then = seconds_of(utc);
-  return then ? std::optional(static_cast<double>(std::time(nullptr)) - *then) : std::nullopt;
-}
 
 // Of a run whose record says that it trains: whether the process that wrote so is gone.
 bool was_killed(const RunRecord& record) {
@@ -47,27 +49,97 @@ bool was_killed(const RunRecord& record) {
 }
 
 ListedStanding standing_of(const fs::path& run) {
-  ListedStanding out;
+  struct stat file = {};
+  const bool is_there = ::stat(RunDirectory(run).record_path().c_str(), &file) == 0;
+  ListedStanding out{"damaged", {}, is_there ? std::optional(static_cast<double>(file.st_mtime)) : std::nullopt};
   try {
     const auto record = read_record(run);
-    if (!record) return {"damaged", {}, {}};
+    if (!record) return out;
     out.state = record->state == RunState::running && was_killed(*record) ? "killed" : to_string(record->state);
-    out.seconds = seconds_since(record->updated);
+    if (const auto updated = seconds_of(record->updated)) out.written = updated;
     const auto* metric = record->summary ? record->summary->find(kMetric) : nullptr;
     if (metric && metric->best) out.best = metric->best->value;
   } catch (const Error&) {  // `check` says what is wrong
-    out.state = "damaged";
   }
   return out;
 }
+
+/// A run that is there, or that a study lists.
+struct ListedRun {
+  fs::path path;
+  ListedStanding standing;
+  const FoundRun* config = nullptr;  ///< where --where asks, and it can be read
+};
+
+std::vector<ListedRun> runs_below(const std::vector<fs::path>& directories) {
+  const auto places = find_run_places(directories);
+  std::vector<ListedRun> out(places.there.size());
+  side_by_side(8, out.size(), [&](std::size_t i) { out[i] = {places.there[i], standing_of(places.there[i])}; });
+  for (const auto& path : places.missing) out.push_back({path, {"not begun", {}, {}}});
+  return out;
+}
+
+// ---- --where
+
+const std::vector<std::string> kOwnKeys = {"state", "seed", "label", "variant"};
+
+// As --by of `compare` takes keys; those that do not vary here, too.
+std::string key_meant(const std::string& asked, const std::vector<FoundRun>& runs) {
+  std::set<std::string> all(kOwnKeys.begin(), kOwnKeys.end());
+  for (const auto& run : runs) {
+    for (const auto& [key, value] : run.keys) all.insert(key);
+  }
+  if (all.count(asked) > 0) return asked;
+  const auto inside = all.lower_bound(asked + ".");
+  const bool is_section = inside != all.end() && inside->rfind(asked + ".", 0) == 0;
+  if (const auto meant = did_you_mean(asked, {all.begin(), all.end()}); !is_section && !meant.empty())
+    throw UsageError("no run has a key \"" + asked + "\"" + meant, "keys are those of the configs, and " + join(kOwnKeys));
+  auto known = varying_keys(runs);
+  known.insert(known.end(), kOwnKeys.begin(), kOwnKeys.end());
+  return pick_by(asked, runs, known);
+}
+
+// Nothing of a run whose config cannot be read.
+std::optional<std::string> value_in(const ListedRun& run, const std::string& key) {
+  if (key == "state") return run.standing.state;
+  if (!run.config) return std::nullopt;
+  return key == "seed" ? std::to_string(run.config->seed) : key == "label" ? run.config->label : value_of(*run.config, key);
+}
+
+// 1e-2 and 0.010 are 0.01, as run.json has it.
+std::string as_in_config(const std::string& value) {
+  const Json parsed = parse_json(value);
+  return parsed.is_discarded() || parsed.is_object() ? value : flat_keys({{"value", parsed}}).at("value");
+}
+
+// Of those listed the ones that have key=value.
+void keep_where(const std::string& condition, const std::vector<FoundRun>& configs, std::vector<ListedRun>& listed) {
+  const auto equals = condition.find('=');
+  if (equals == std::string::npos || equals == 0)
+    throw UsageError("--where needs key=value, got '" + condition + "'",
+                     "for example --where state=failed or --where model.ffn.activation=relu");
+  const std::string key = key_meant(condition.substr(0, equals), configs), value = condition.substr(equals + 1);
+  std::set<std::string> values;
+  const auto differs = [&](const ListedRun& run) {
+    const auto has = value_in(run, key);
+    if (has) values.insert(*has);
+    return !has || (*has != value && *has != as_in_config(value));
+  };
+  listed.erase(std::remove_if(listed.begin(), listed.end(), differs), listed.end());
+  if (listed.empty() && !values.empty())
+    log_info("no run has " + condition + "; here " + key + " is " + join({values.begin(), values.end()}));
+}
+
+// ---- the list
 
 /// A run by itself, or a study.
 struct ListedEntry {
   bool is_study = false;
   std::map<std::string, std::size_t> states;
   std::size_t runs = 0, left = 0;  ///< those that belong to it; those in its directory that do not (any more)
-  std::optional<double> best, seconds;
+  std::optional<double> best, written;
   fs::path best_run;
+  std::vector<std::string> note;  ///< line by line
 };
 
 // The runs that a study.json lists.
@@ -82,10 +154,22 @@ std::set<fs::path> listed_in(const fs::path& study) {
   return out;
 }
 
-std::map<fs::path, ListedEntry> entries_below(const std::string& directory) {
-  const auto places = find_run_places({directory});
-  std::vector<ListedStanding> standings(places.there.size());
-  side_by_side(8, standings.size(), [&](std::size_t i) { standings[i] = standing_of(places.there[i]); });
+// Whether a study is one of these directories, or around one.
+bool is_named(const fs::path& study, const std::vector<fs::path>& directories) {
+  return std::any_of(directories.begin(), directories.end(), [&](const fs::path& directory) {
+    return *absolute_path(directory).lexically_normal().lexically_relative(absolute_path(study).lexically_normal()).begin() != "..";
+  });
+}
+
+// A study is one entry; the runs of one that is named, and those that --where finds, have theirs, too.
+std::map<fs::path, ListedEntry> entries_below(const std::vector<fs::path>& directories, const std::vector<std::string>& where) {
+  auto runs = runs_below(directories);
+  const auto configs = where.empty() ? std::vector<FoundRun>() : find_runs(directories, Extras::include).runs;
+  std::map<fs::path, const FoundRun*> config_of;
+  for (const auto& config : configs) config_of[config.path] = &config;
+  for (auto& run : runs) run.config = config_of[run.path];
+  for (const auto& condition : where) keep_where(condition, configs, runs);
+
   std::map<fs::path, ListedEntry> entries;
   std::map<fs::path, std::set<fs::path>> listed;
   // A study's runs stand two levels below it.
@@ -95,36 +179,51 @@ std::map<fs::path, ListedEntry> entries_below(const std::string& directory) {
     if (!listed.count(study)) listed[study] = listed_in(study);
     return study;
   };
-  const auto add = [&](ListedEntry& entry, const fs::path& run, const ListedStanding& standing) {
+  const auto add = [&](ListedEntry& entry, const ListedRun& run) {
+    const auto& [state, best, written] = run.standing;
     ++entry.runs;
-    ++entry.states[standing.state];
-    if (standing.best && (!entry.best || *standing.best < *entry.best)) {
-      entry.best = standing.best;
-      entry.best_run = run;
+    ++entry.states[state];
+    if (best && (!entry.best || *best < *entry.best)) {
+      entry.best = best;
+      entry.best_run = run.path;
     }
-    if (standing.seconds && (!entry.seconds || *standing.seconds < *entry.seconds)) entry.seconds = standing.seconds;
+    if (written && (!entry.written || *written > *entry.written)) entry.written = written;
   };
-  for (std::size_t i = 0; i < places.there.size(); ++i) {
-    const fs::path& run = places.there[i];
-    const auto study = study_of(run);
-    ListedEntry& entry = entries[study ? *study : run];
-    entry.is_study = study.has_value();
-    if (study && !listed[*study].count(run)) ++entry.left;
-    else add(entry, run, standings[i]);
+  for (const auto& run : runs) {
+    const auto study = where.empty() ? study_of(run.path) : std::nullopt;
+    if (!study || is_named(*study, directories)) add(entries[run.path], run);
+    if (!study) continue;
+    ListedEntry& entry = entries[*study];
+    entry.is_study = true;
+    if (!listed[*study].count(run.path)) ++entry.left;
+    else add(entry, run);
   }
-  for (const auto& run : places.missing) {
-    if (const auto study = study_of(run)) {
-      entries[*study].is_study = true;
-      add(entries[*study], run, {"not begun", {}, {}});
-    }
-  }
+  for (auto& [path, entry] : entries) entry.note = read_note(path);
   return entries;
 }
 
-// Records have whole seconds.
-std::string age_text(const std::optional<double>& seconds) {
-  if (!seconds) return "-";
-  return *seconds < 1 ? "now" : format_duration(*seconds);
+// "Nov 27 03:07" in local time; "2025-11-27" in another year.
+std::string date_text(const std::optional<double>& written) {
+  if (!written) return "-";
+  const auto then = static_cast<std::time_t>(*written), now = std::time(nullptr);
+  std::tm parts{}, today{};
+  ::localtime_r(&then, &parts);
+  ::localtime_r(&now, &today);
+  char text[32];
+  std::strftime(text, sizeof text, parts.tm_year == today.tm_year ? "%b %e %H:%M" : "%Y-%m-%d", &parts);
+  return text;
+}
+
+// As commands take it: the identity of a run where the path without it would mean several.
+std::string shown_path(const fs::path& path, const std::map<fs::path, ListedEntry>& entries) {
+  const auto stem = [](const fs::path& run) {
+    return is_run_directory_name(run.filename().string()) ? fs::path(run).replace_extension() : run;
+  };
+  const auto same = [&](const auto& entry) { return stem(entry.first) == stem(path); };
+  // Entries go by path: those of one stem stand beside each other.
+  auto beside = entries.find(path);
+  const bool before = beside != entries.begin() && same(*std::prev(beside)), after = ++beside != entries.end() && same(*beside);
+  return (before || after ? path : stem(path)).string();
 }
 
 std::string state_text(const ListedEntry& entry) {
@@ -148,35 +247,48 @@ Json entry_json(const fs::path& path, const ListedEntry& entry) {
           {"states", states},
           {"left", entry.left},
           {"best", best},
-          {"age_seconds", entry.seconds ? Json(*entry.seconds) : Json(nullptr)},
-          {"bytes", bytes_below(path)}};
+          {"age_seconds", entry.written ? Json(static_cast<double>(std::time(nullptr)) - *entry.written) : Json(nullptr)},
+          {"bytes", bytes_below(path)},
+          {"note", entry.note}};
 }
 
-int runs(const std::string& directory, const CommonOptions& common) {
-  if (!path_exists(directory)) throw UsageError("no directory " + directory, "name the one that results went to: ffn-train runs DIR");
-  const auto entries = entries_below(directory);
+int runs(const RunsOptions& options, const CommonOptions& common) {
+  std::vector<fs::path> directories;
+  for (const auto& given : options.directories) {
+    directories.push_back(named_directory(given));
+    if (!path_exists(directories.back()))
+      throw UsageError("no directory " + given, "name the one that results went to: ffn-train runs DIR");
+  }
+  const auto entries = entries_below(directories, options.where);
   if (common.json) {
     Json out = Json::array();
     for (const auto& [path, entry] : entries) out.push_back(entry_json(path, entry));
     print_json(out);
     return 0;
   }
-  Table table({{"run or study", Align::left},
-               {"state", Align::left},
-               {std::string("best ") + kMetric, Align::right},
-               {"age", Align::right},
-               {"size", Align::right}});
+  const bool noted = std::any_of(entries.begin(), entries.end(), [](const auto& entry) { return !entry.second.note.empty(); });
+  std::vector<Column> columns = {{"run or study"}, {"state"}, {"best loss", Align::right}, {"last written"}, {"size", Align::right}};
+  if (noted) columns.push_back({"note"});
+  Table table(columns);
   for (const auto& [path, entry] : entries) {
-    table.add_row({path.string(), state_text(entry), entry.best ? format_significant(*entry.best) : "-", age_text(entry.seconds),
-                   format_bytes(static_cast<double>(bytes_below(path)))});
+    std::vector<std::string> cells = {shown_path(path, entries), state_text(entry), entry.best ? format_significant(*entry.best) : "-",
+                                      date_text(entry.written), format_bytes(static_cast<double>(bytes_below(path)))};
+    if (noted) cells.push_back(join(entry.note, "; "));
+    table.add_row(std::move(cells));
   }
-  if (entries.empty()) print_text("no runs below " + directory);
+  if (entries.empty())
+    print_text("no " + std::string(options.where.empty() ? "runs" : "such runs") + " below " + join(options.directories));
   else print_table(table, common);
-  const auto aside = find_leftovers(directory);
+  std::size_t aside = 0;
   double bytes = 0;
-  for (const auto& one : aside) bytes += static_cast<double>(one.bytes);
-  if (!aside.empty())
-    print_text("\nearlier results and damaged runs: " + format_count(aside.size()) + " (" + format_bytes(bytes) +
+  for (const auto& directory : directories) {
+    for (const auto& one : find_leftovers(directory)) {
+      ++aside;
+      bytes += static_cast<double>(one.bytes);
+    }
+  }
+  if (aside > 0)
+    print_text("\nearlier results and damaged runs: " + format_count(aside) + " (" + format_bytes(bytes) +
                "); ffn-train clean removes them");
   return 0;
 }
@@ -184,11 +296,16 @@ int runs(const std::string& directory, const CommonOptions& common) {
 }  // namespace
 
 void add_runs(CommandLine program, CommonOptions& common) {
-  auto command = program.subcommand("runs", "runs and studies: state, best loss, age, size");
-  auto directory = std::make_shared<std::string>("runs");
-  command.option("directory", *directory, "where results are").type("DIR").shows_default().directory();
+  auto command = program.subcommand("runs", "runs and studies: state, best loss, date, size; of a study that is named, each run");
+  auto options = std::make_shared<RunsOptions>();
+  command.option("directories", options->directories, "where results are, or studies; runs otherwise").type("DIR...").directory();
+  command.option("--where", options->where, "only runs with this in their config, or state, seed, label or variant; may be repeated")
+      .type("KEY=VALUE");
   add_output_options(command, common);
-  command.run([&common, directory] { return runs(*directory, common); });
+  command.run([&common, options] {
+    if (options->directories.empty()) options->directories = {"runs"};
+    return runs(*options, common);
+  });
 }
 
 }  // namespace ffn::app

@@ -85,6 +85,7 @@ class Membership(ProgramTest):
         self.assertEqual(at_end["reference"], "silu")
         afterwards = self.compared("runs/xor")
         self.assertEqual(table(afterwards), table(at_end))
+        self.assertEqual(afterwards["answer"], at_end["answer"])
         self.assertEqual([g["value"] for g in afterwards["facets"][0]["groups"]], ["silu", "relu", "gelu"])
 
     def test_alpha_and_min_effect_are_the_studys_own(self):

@@ -177,7 +177,7 @@ class Slips(ProgramTest):
                               (("report", "runs/xor"), "--out"), (("compare", run), "--target"), (("compare", run), "--metric"), (("compare", run), "--by"),
                               (("compare", run), "--reference"), (("curves", run), "--metric"), ((), "--config"), ((), "--engine"), ((), "--init-from")):
             self.assertIn(f"{name} is empty", self.fails(2, *command, name, ""))
-        self.assertIn("DIR is empty", self.fails(2, "runs", ""))
+        self.assertIn("DIR is empty", self.fails(2, "clean", ""))
         self.assertIn("no directory", self.fails(3, "compare", ""))
 
     def test_a_smallest_difference_is_a_finite_number(self):
@@ -267,7 +267,7 @@ class Tidying(ProgramTest):
     def test_runs_lists_what_is_there(self):
         text = self.ok("runs").stdout
         lines = [line.split() for line in text.splitlines()]
-        self.assertEqual([line[0] for line in lines[1:]], ["runs/study", f"runs/xor/{run_at(self.tmp / 'runs/xor/seed-0').name}"])
+        self.assertEqual([line[0] for line in lines[1:]], ["runs/study", "runs/xor/seed-0"])
         self.assertIn("all 4 done", text)
         study, run = json.loads(self.ok("runs", "runs", "--json").stdout)
         self.assertEqual((study["kind"], study["runs"], study["states"]), ("study", 4, {"done": 4}))
@@ -280,7 +280,7 @@ class Tidying(ProgramTest):
         self.ok("study.json", "model.ffn.activation=gelu,tanh", "-q")
         text = self.ok("runs").stdout
         self.assertRegex(text, r"runs/study +all 4 done, 1 more that")
-        self.assertRegex(text, r"seed-0\.\w+ +damaged")
+        self.assertRegex(text, r"seed-0 +damaged")
         self.assertIn("no directory", self.fails(2, "runs", "nowhere"))
 
     def test_clean_removes_what_was_moved_aside_and_nothing_else(self):

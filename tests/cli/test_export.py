@@ -174,9 +174,25 @@ class Csv(ExportTest):
         self.assertIn("damaged", notes[0])
         self.assertTrue(notes[1].endswith("metrics.jsonl is missing"), notes)
 
+    def test_a_study_that_is_over_has_its_answer(self):
+        self.study()
+        before = (self.tmp / "runs/study/study.json").read_text()
+        self.assertEqual(self.export("runs/study", "--csv")["csv"]["compare"], "runs/study/compare.csv")
+        self.assertEqual(self.ok("compare", "runs/study", "--csv").stdout.splitlines(), (self.tmp / "runs/study/compare.csv").read_text().splitlines())
+        answer = json.loads((self.tmp / "runs/study/compare.json").read_text())["answer"]
+        self.assertTrue(self.ok("compare", "runs/study", env={**os.environ, "COLUMNS": "1000"}).stdout.startswith(answer))
+        self.assertEqual({row["answer"] for row in self.rows("runs/study/compare.csv")}, {answer})
+        self.assertEqual((self.tmp / "runs/study/study.json").read_text(), before)
+        (self.tmp / "runs/study/compare.csv").unlink()
+        shutil.rmtree(self.runs()[0])
+        told = self.ok("export", "runs/study", "--csv")
+        self.assertIn("counts as an answer", told.stderr)
+        self.assertFalse((self.tmp / "runs/study/compare.csv").exists())
+        self.assertEqual((self.tmp / "runs/study/study.json").read_text(), before)
+
     def test_tables_of_others_are_not_overwritten(self):
         self.study(seeds=1)
-        for name in ("runs.csv", "curves.csv"):
+        for name in ("runs.csv", "curves.csv", "compare.csv"):
             for text in ("mine,too\n1,2\n", ",run,variant,seed,state,steps\n0,a,b,0,done,7\n"):  # the latter with an index, as pandas adds one
                 mine = self.write(f"tables/{name}", text)
                 message = " ".join(self.fails(2, "export", "runs/study", "--csv", "-o", "tables").split())

@@ -89,7 +89,7 @@ class Words(ProgramTest):
         self.assertEqual(self.ok("help", "plan").stdout, self.ok("plan", "--help").stdout)
 
     def test_commands_that_are_none_name_what_does_it(self):
-        self.refused("rm", "runs/xor", says=["no command 'rm'", "rm -r runs/NAME", "ffn-train clean"])
+        self.refused("delete", "runs/xor", says=["no command 'delete'", "ffn-train rm DIR", "ffn-train clean"])
         self.refused("resume", "runs/xor", says=["no command 'resume'", "type it again"])
 
     def test_yaml_is_told_how_to_become_json(self):

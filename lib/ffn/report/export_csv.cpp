@@ -2,6 +2,7 @@
 #include <cmath>
 #include <sstream>
 
+#include "ffn/report/answer.hpp"
 #include "ffn/report/cells.hpp"
 #include "ffn/report/exporter.hpp"
 #include "ffn/report/table.hpp"
@@ -14,7 +15,7 @@ namespace {
 constexpr const char* kColumns =
     "metric runs done diverged failed mean half_width iqm hits median_steps parameters flops_per_token train_seconds reference "
     "difference low high p_better p p_holm verdict median scale test ratio ratio_low ratio_high bad_runs bad_runs_reference p_mcnemar "
-    "label qualification";
+    "label qualification answer";
 
 std::string raw(const std::optional<double>& x) {
   if (!x) return "";
@@ -67,6 +68,7 @@ std::string CsvExporter::write(const Comparison& c) const {
   for (std::string name; names >> name;) columns.push_back({name});
   if (!c.contrasts.empty()) columns.push_back({"contrast"});
   Table table(columns);
+  const std::string answer = answer_text(c);
   const auto add_row = [&](std::vector<std::string> row, const PairResult* pair, const std::string& median, const std::string& label,
                            const std::string& contrast) {
     const auto cells = pair ? difference_cells(*pair) : std::vector<std::string>(8),
@@ -74,7 +76,7 @@ std::string CsvExporter::write(const Comparison& c) const {
     row.insert(row.end(), cells.begin(), cells.end());
     row.push_back(median);
     row.insert(row.end(), scale.begin(), scale.end());
-    row.insert(row.end(), {label, c.history.qualification});
+    row.insert(row.end(), {label, c.history.qualification, answer});
     if (!c.contrasts.empty()) row.push_back(contrast);
     table.add_row(std::move(row));
   };

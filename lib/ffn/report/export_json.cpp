@@ -2,10 +2,17 @@
 
 #include "ffn/base/json_document.hpp"
 #include "ffn/compare/compare_json.hpp"
+#include "ffn/report/answer.hpp"
 #include "ffn/report/exporter.hpp"
 
 namespace ffn {
 
-std::string JsonExporter::write(const Comparison& c) const { return dump_json_lossy(comparison_json(c), 2) + "\n"; }
+Json answered_json(const Comparison& c) {
+  Json out = comparison_json(c);
+  out["answer"] = answer_text(c);
+  return out;
+}
+
+std::string JsonExporter::write(const Comparison& c) const { return dump_json_lossy(answered_json(c), 2) + "\n"; }
 
 }  // namespace ffn

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "ffn/base/json.hpp"
 #include "ffn/compare/compare.hpp"
 #include "ffn/report/figure.hpp"
 #include "ffn/report/page.hpp"
@@ -47,7 +48,10 @@ class CsvExporter final : public Exporter {
   std::string write(const Comparison& comparison) const override;
 };
 
-/// The document of comparison_json().
+/// comparison_json() with the answer in words as "answer".
+Json answered_json(const Comparison& comparison);
+
+/// The document of answered_json().
 class JsonExporter final : public Exporter {
  public:
   std::string write(const Comparison& comparison) const override;

@@ -7,6 +7,7 @@
 #include "ffn/base/error.hpp"
 #include "ffn/base/files.hpp"
 #include "ffn/store/event_file.hpp"
+#include "ffn/store/note_file.hpp"
 #include "ffn/store/run_directory.hpp"
 #include "ffn/store/study_file.hpp"
 
@@ -37,7 +38,7 @@ bool is_our_file(const std::string& name) {
   static const std::initializer_list<const char*> kOurs = {
       "run.json",   "metrics.jsonl",  "model.safetensors", "best.safetensors", "checkpoint.safetensors",
       "study.json", "study.json.bak", "compare.json",      "report.html",      "log.txt",
-      ".lock"};
+      "runs.csv",   "curves.csv",     "compare.csv",       kNoteFile,          ".lock"};
   const std::string base = name.substr(0, name.find(kTemporaryMark));
   return std::any_of(kOurs.begin(), kOurs.end(), [&](const char* ours) { return base == ours; }) || name.rfind(kEventFilePrefix, 0) == 0;
 }
@@ -60,7 +61,65 @@ void search(const fs::path& directory, std::vector<Leftover>& found) {
   }
 }
 
+void remove_or_throw(const fs::path& path) {
+  std::error_code error;
+  fs::remove(path, error);
+  if (error) throw SystemError("cannot remove " + path.string() + ": " + error.message());
+}
+
+// `exported`: a directory of logs or event files, whose directories are all ours.
+void take_entries(const fs::path& directory, bool exported, Removal& out) {
+  std::vector<fs::path> files;  // after what is below: a removal that was killed leaves a study's directory, and the same command goes on
+  for (const auto& entry : entries_of(directory)) {
+    const std::string name = entry.path.filename().string();
+    const bool exports = exported || name == "slurm" || name == "tensorboard";
+    if (entry.type == fs::file_type::directory && (exports || is_results_directory(entry.path))) {
+      take_entries(entry.path, exports, out);
+    } else if (entry.type == fs::file_type::regular && (is_our_file(name) || directory.filename() == "slurm")) {
+      files.push_back(entry.path);
+    } else {
+      out.others.push_back(entry.path);
+    }
+  }
+  for (const auto& file : files) out.bytes += bytes_below(file);
+  out.files.insert(out.files.end(), files.begin(), files.end());
+  out.directories.push_back(directory);
+  if (holds_run(directory)) out.runs.push_back(directory);
+}
+
 }  // namespace
+
+bool is_results_directory(const fs::path& directory) {
+  const std::string name = directory.filename().string();
+  if (is_run_directory_name(is_no_result(name) ? name.substr(0, name.rfind('.')) : name)) return true;
+  try {  // a person's files may be called run.json and study.json, too
+    if (read_record(directory) || read_study_file(directory)) return true;
+  } catch (const DataError&) {
+    if (path_exists(study_copy_path(directory))) return true;
+  }
+  const auto entries = entries_of(directory);
+  return std::any_of(entries.begin(), entries.end(), [](const DirectoryEntry& entry) {
+    return entry.type == fs::file_type::directory && is_run_directory_name(entry.path.filename().string());
+  });
+}
+
+Removal removal_of(const fs::path& directory) {
+  Removal out;
+  take_entries(directory, false, out);
+  return out;
+}
+
+void remove_results(const Removal& removal) {
+  for (const auto& file : removal.files) remove_or_throw(file);
+  for (const auto& directory : removal.directories) {
+    if (entries_of(directory).empty()) remove_or_throw(directory);
+  }
+  const fs::path around = removal.directories.back().parent_path();
+  if (const auto left = entries_of(around); left.size() == 1 && left[0].path.filename() == ".lock") {  // of its last run
+    remove_or_throw(left[0].path);
+    remove_or_throw(around);
+  }
+}
 
 fs::path move_aside(const fs::path& path, const std::string& mark) {
   int n = 1;

@@ -27,6 +27,20 @@ void remove_leftover(const std::filesystem::path& path);
 /// Whether a directory is a run's or a study's, or has one below it.
 bool holds_results(const std::filesystem::path& directory);
 
+/// Whether it is a run's or a study's directory, or the one that runs stand in: NAME, STUDY or STUDY/LABEL, and none around those.
+bool is_results_directory(const std::filesystem::path& directory);
+
+/// What `rm` takes of a results directory, in the order in which it goes, and what stays. Links are not followed.
+struct Removal {
+  std::vector<std::filesystem::path> files, directories;
+  std::vector<std::filesystem::path> others;  ///< files, links and directories that ffn-train does not write
+  std::vector<std::filesystem::path> runs;    ///< directories of runs
+  std::uintmax_t bytes = 0;                   ///< of the files
+};
+Removal removal_of(const std::filesystem::path& directory);
+/// Directories that hold something else stay.
+void remove_results(const Removal& removal);
+
 /// A file in a directory that no run or study leaves there. Empty if there is none.
 std::string foreign_in(const std::filesystem::path& directory);
 

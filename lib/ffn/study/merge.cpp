@@ -12,6 +12,7 @@
 #include "ffn/config/json_writer.hpp"
 #include "ffn/store/cleanup.hpp"
 #include "ffn/store/event_file.hpp"
+#include "ffn/store/note_file.hpp"
 #include "ffn/store/run_check.hpp"
 #include "ffn/store/study_file.hpp"
 #include "ffn/study/study_lock.hpp"
@@ -229,6 +230,10 @@ MergeResult merge_studies(const std::vector<fs::path>& sources, const fs::path& 
     }
   }
   files.commit();
+  for (const auto& part : parts) {
+    add_to_note(target, read_note(part.directory));
+    for (const auto& [run, copy] : best) add_to_note(target / run, read_note(part.directory / run));
+  }
 
   std::set<fs::path> planned;  // where they are: under other labels, too
   for (const auto& run : read_part(target).file.run_directories(target)) planned.insert(run);

@@ -164,7 +164,7 @@ class Widths(ProgramTest):
         self.ok(self.write("study.json", study), "-q")
         self.ok(self.write("xor.json", XOR), "-q")
         squeezed = re.sub(r"\s", "", self.check_width("runs"))
-        self.assertIn("bestval/loss", squeezed)
+        self.assertIn("bestloss", squeezed)
         self.check_width("check", "runs")
         run = next((self.tmp / "runs" / long).glob("*/seed-1.*"))
         (run / "summary.json").write_text("{")

@@ -199,6 +199,8 @@ class GoingOn(ProgramTest):
         self.assertIn("damaged: its checksum differs; training from the start", self.ok(self.one, "train.steps=150").stderr)
         self.assertIn("the run is trained again", self.ok(self.one, "keep=state").stderr)
         self.assertEqual(state.read_bytes()[-64:], good[-64:])
+        (state.parent / "run.json").write_text("{")
+        self.assertIn("its steps are not gone on from", self.ok(self.one, "train.steps=200").stderr)
 
     def test_a_run_starts_from_the_weights_of_another_and_counts_them_by_their_content(self):
         self.ok(self.one, "name=source")

@@ -16,7 +16,7 @@ std::int64_t steps_of(const RunRecord& record) {
   return record_detail::count_from(record.config->value(Json::json_pointer("/train/steps"), Json(0)));
 }
 
-// Nothing for every other run, and for one that its own command will call damaged.
+// Nothing for every other run, and for a damaged one, which is said where it kept a state.
 std::optional<RunRecord> record_of_shorter(const fs::path& place, const RunConfig& config, const std::string& identity) {
   try {
     auto record = read_record(place);
@@ -25,7 +25,8 @@ std::optional<RunRecord> record_of_shorter(const fs::path& place, const RunConfi
     shorter.train.steps = steps_of(*record);
     if (shorter.train.steps >= config.train.steps || run_identity(shorter, record->text) != record->identity) return std::nullopt;
     return run_identity(config, record->text) == identity ? std::move(record) : std::nullopt;  // false: another text
-  } catch (const DataError&) {
+  } catch (const DataError& error) {
+    if (path_exists(RunDirectory(place).checkpoint_path())) log_warning(std::string(error.what()) + "; its steps are not gone on from");
     return std::nullopt;
   }
 }

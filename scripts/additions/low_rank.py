@@ -12,7 +12,7 @@ struct LowRankConfig : FfnSize {
 };
 
 '''),
-    Part("lib/ffn/config/model_config.hpp", after="using FfnConfig = std::variant<PositionwiseConfig, GatedConfig, MoeConfig, FormulaConfig, Conv1x1Config, NoFfnConfig",
+    Part("lib/ffn/config/model_config.hpp", after="Conv1x1Config, PkmConfig, PeerConfig, NoFfnConfig",
          text=", LowRankConfig"),
     Part("lib/ffn/config/model_config.cpp", after="void GatedConfig::describe(FieldVisitor& v) { describe_size(v); }\n", text='''\
 void LowRankConfig::describe(FieldVisitor& v) {
@@ -75,9 +75,9 @@ def low_rank(w, x, phi, prefix="", bias=True):
 
 
 '''),
-    Part("scripts/make-golden", after='FFNS = {"positionwise": ffn, "gated": gated', text=', "low_rank": low_rank',
+    Part("scripts/make-golden", after='"positionwise": ffn, "gated": gated', text=', "low_rank": low_rank',
          forgotten=("make-golden", "no formula of the FFN kind low_rank; write it in FFNS of scripts/make-golden")),
-    Part("scripts/ffn_train.py", before="class SoftmaxTopK(nn.Module):\n", text='''\
+    Part("scripts/ffn_train_networks.py", before="class TopK(nn.Module):\n", text='''\
 class LowRank(Positionwise):
     """φ(x A B + b₁) W₂ + b₂"""
 
@@ -91,6 +91,6 @@ class LowRank(Positionwise):
 
 
 '''),
-    Part("scripts/ffn_train.py", after='"conv1x1": Conv1x1', text=', "low_rank": LowRank',
-         forgotten=("test_python.py: every_layer", "a new kind of FFN: write its module in scripts/ffn_train.py")),
+    Part("scripts/ffn_train_networks.py", after='"conv1x1": Conv1x1', text=', "low_rank": LowRank',
+         forgotten=("test_python.py: every_layer", "a new kind of FFN: write its module in scripts/ffn_train_networks.py")),
 ]

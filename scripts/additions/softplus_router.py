@@ -23,7 +23,7 @@ def softplus_top_k(w, x):
 '''),
     Part("scripts/make-golden", after='ROUTERS = {"softmax_top_k": softmax_top_k', text=', "softplus_top_k": softplus_top_k',
          forgotten=("make-golden", "no formula of the router softplus_top_k; write it in ROUTERS of scripts/make-golden")),
-    Part("scripts/ffn_train.py", before="class NoisyTopK(TopK):\n", text='''\
+    Part("scripts/ffn_train_networks.py", before="class NoisyTopK(TopK):\n", text='''\
 class SoftplusTopK(TopK):
     """The same with s = ln(1 + exp(x W))."""
 
@@ -32,6 +32,6 @@ class SoftplusTopK(TopK):
 
 
 '''),
-    Part("scripts/ffn_train.py", after='ROUTERS = {"softmax_top_k": TopK', text=', "softplus_top_k": SoftplusTopK',
-         forgotten=("test_python.py: every_layer", "a new router: write its module in scripts/ffn_train.py")),
+    Part("scripts/ffn_train_networks.py", after='ROUTERS = {"softmax_top_k": TopK', text=', "softplus_top_k": SoftplusTopK',
+         forgotten=("test_python.py: every_layer", "a new router: write its module in scripts/ffn_train_networks.py")),
 ]

@@ -307,7 +307,7 @@ class TensorBoard(ExportTest):
         self.ok("xor", "train.steps=50", "model.ffn.kind=gated", "model.ffn.activation=silu", "-q")
         self.export("runs/xor", "--tensorboard", "--histograms")
         found = tensorboard.histograms(self.event_file("runs/xor/tensorboard/xor/seed-0"))
-        # The four patterns, through the modules of scripts/ffn_train.py; hooks tell what φ gets and what the last matrix gets.
+        # The four patterns, through the modules of scripts/ffn_train_networks.py; hooks tell what φ gets and what the last matrix gets.
         program = """if True:
             import ffn_train, json, torch
             model, seen = ffn_train.load("runs/xor/seed-0"), {}

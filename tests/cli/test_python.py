@@ -8,6 +8,7 @@ import collections
 import csv
 import json
 import math
+import os
 import pathlib
 import re
 import shutil
@@ -240,12 +241,12 @@ class Layers(unittest.TestCase):
             kind, *rest = case.split("/")
             if kind == "moe":
                 router, expert = rest
-                self.assertIn(router, ffn_train.ROUTERS, "a new router: write its module in scripts/ffn_train.py")
+                self.assertIn(router, ffn_train.ROUTERS, "a new router: write its module in scripts/ffn_train_networks.py")
                 config = {**FFN, **defaults("moe"), "num_experts": SHAPE.E, "top_k": SHAPE.K, "router": {"kind": router, **defaults(router)},
                           "gated": expert == "gated", "activation": "silu" if expert == "gated" else "gelu"}
                 self.check(case, ffn_train.Mixture(SHAPE.D, SHAPE.F, config))
             elif kind not in ("attention", "norm"):
-                self.assertIn(kind, ffn_train.FFNS, "a new kind of FFN: write its module in scripts/ffn_train.py")
+                self.assertIn(kind, ffn_train.FFNS, "a new kind of FFN: write its module in scripts/ffn_train_networks.py")
                 change = {"bias": False} if rest == ["no_bias"] else {"activation": rest[0]}  # a formula has its own biases
                 config = {**FFN, **defaults(kind), **(self.NORMED if kind == "formula" else {}), **change}
                 if kind in ("pkm", "peer"):
@@ -261,7 +262,7 @@ class Layers(unittest.TestCase):
             self.check(f"attention/rotary/{layout}", ffn_train.Attention(SHAPE.D, SHAPE.T, config, rotary=True))
         for kind in ("layer", "rms"):
             self.check(f"norm/{kind}", ffn_train.Norm(SHAPE.D, {"kind": kind, "epsilon": 1e-5}))
-        self.assertEqual(self.seen, set(GOLDEN["cases"]), "a new layer: write its module in scripts/ffn_train.py, and try it here")
+        self.assertEqual(self.seen, set(GOLDEN["cases"]), "a new layer: write its module in scripts/ffn_train_networks.py, and try it here")
 
     def test_activations_from_0_to_1e30(self):
         golden = json.loads((ROOT / "tests/golden/activations.json").read_text())
@@ -269,7 +270,7 @@ class Layers(unittest.TestCase):
         self.assertEqual(set(golden["cases"]), set(catalogue("activations", "activation")))
         self.assertLessEqual(set(ffn_train.ACTIVATIONS), set(golden["cases"]))
         for name in golden["cases"]:
-            phi = ffn_train.activation(name)  # where there is none: write its row in ACTIVATIONS of scripts/ffn_train.py
+            phi = ffn_train.activation(name)  # where there is none: write its row in ACTIVATIONS of scripts/ffn_train_networks.py
             expected = torch.tensor(golden["cases"][name]["value"], dtype=torch.float64)
             self.assertTrue(((phi(z) - expected).abs() <= 1e-14 * expected.abs()).all(), name)
 
@@ -485,7 +486,7 @@ class Runs(ProgramTest):
         self.assertGreaterEqual(len(kinds), 4)
         tried = self.kinds()
         for kind in kinds:
-            self.assertIn(kind, tried, "a new kind: write its module in scripts/ffn_train.py, and configs for it here")
+            self.assertIn(kind, tried, "a new kind: write its module in scripts/ffn_train_networks.py, and configs for it here")
             for i, ffn in enumerate(tried[kind]):
                 ffn = {k: v for k, v in {**self.BITS["model"]["ffn"], **ffn, "kind": kind}.items() if v is not None}
                 model = {**self.BITS["model"], "ffn": ffn}
@@ -803,6 +804,22 @@ class Runs(ProgramTest):
         self.assertIn("ffn_train.py: ", nowhere.stderr)
         self.assertNotIn("Traceback", nowhere.stderr)
         self.assertIn("usage: ffn_train.py RUN", command().stderr)
+
+    def test_results_and_answers_do_without_torch(self):
+        self.train("two", self.XOR, "model.ffn.activation=relu,gelu", "seeds=6")
+        code = f"""if 1:
+            import sys; sys.modules["torch"] = sys.modules["pandas"] = None
+            import ffn_train
+            print(len(ffn_train.runs_as_dicts("runs/two")))
+            print(ffn_train.compare("runs/two", program={str(PROGRAM)!r})["answer"])
+            try: ffn_train.compare("nowhere", program={str(PROGRAM)!r})
+            except ffn_train.RunError as error: print(error)"""
+        said = subprocess.run([sys.executable, "-B", "-c", code], cwd=self.tmp, env={**os.environ, "PYTHONPATH": str(ROOT / "scripts")}, capture_output=True, text=True)
+        self.assertEqual(said.returncode, 0, said.stderr)
+        count, answer, *refused = said.stdout.splitlines()
+        self.assertEqual(count, "12")
+        self.assertIn(" ".join(answer.split()), " ".join(self.ok("compare", "runs/two").stdout.split()))
+        self.assertIn("no directory nowhere", refused[0])
 
 
 if __name__ == "__main__":

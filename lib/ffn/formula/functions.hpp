@@ -1,5 +1,5 @@
 // Functions that formulas can call, element by element: one table for layers, activations and tasks, values and derivatives.
-// To add one, add a row in functions.cpp; scripts/ffn_train.py has PyTorch's function of the same name.
+// To add one, add a row in functions.cpp; scripts/ffn_train_networks.py has PyTorch's function of the same name.
 #pragma once
 
 #include <cstddef>

@@ -8,7 +8,6 @@
 #include "ffn/report/format.hpp"
 #include "ffn/store/log.hpp"
 #include "ffn/store/study_file.hpp"
-#include "ffn/study/sequential_design.hpp"
 #include "ffn/study/tuning.hpp"
 #include "plan_estimate.hpp"
 
@@ -50,22 +49,14 @@ std::size_t seeds_within(double budget, const Takes& takes, std::size_t seeds, s
 }
 
 Document with_seeds(Document document, std::size_t seeds) {
-  Json& there = document.tree()["seeds"];
-  if (there.is_object()) there["max"] = seeds;
-  else there = seeds;
+  document.tree()["seeds"] = seeds;
   return document;
 }
 
-// A sequential design is planned up to its first look.
-Study planned(const Document& document) {
-  auto study = read_study(document, "");
-  take_first_seeds(study);
-  return study;
-}
-
-std::string fit_text(const Fitting& f) {
+std::string fit_text(const Fitting& f, const Study& study) {
   return format_counted(f.seeds, "seed") + (f.seeds == 1 ? " fits" : " fit") + " into " + format_duration(f.budget) +
-         (f.seeds > 0 ? ": about " + format_duration(f.seconds) : "");
+         (f.seeds > 0 ? ": about " + format_duration(f.seconds) : "") + (f.seeds == f.most ? "; a budget takes no more" : "") +
+         (study.tune ? "; grids that grow come on top" : "");
 }
 
 }  // namespace
@@ -86,13 +77,13 @@ Fitting fitting(const Document& document, const Study& study, double budget, con
   Fitting out;
   out.budget = budget;
   out.asked = study.seeds.size();
-  const auto most = most_seeds(study);
+  const auto most = out.most = most_seeds(study);
   auto now = takes(study, common);
   out.asked_seconds = now.all;
   out.seeds = seeds_within(budget, now, out.asked, most);
-  if (!study.growing && out.seeds > 0 && out.seeds != out.asked) {  // many runs side by side take less each than few
+  if (out.seeds > 0 && out.seeds != out.asked) {  // many runs side by side take less each than few
     const auto tried = out.seeds;
-    now = takes(planned(with_seeds(document, tried)), common);
+    now = takes(read_study(with_seeds(document, tried), ""), common);
     out.seeds = seeds_within(budget, now, tried, most);
     out.seconds = now.tuning + (now.all - now.tuning) * static_cast<double>(out.seeds) / static_cast<double>(tried);
   } else {
@@ -104,9 +95,27 @@ Fitting fitting(const Document& document, const Study& study, double budget, con
 std::string fitting_text(const Fitting& f, const Study& study) {
   const double times = (1 - kReserve) * f.budget / f.asked_seconds;
   const auto variants = static_cast<std::int64_t>(times * static_cast<double>(study.variants.size()));
-  return fit_text(f) + ". With " + format_counted(f.asked, "seed") + ": " + format_significant(times, 2) + " times the steps, or " +
+  return fit_text(f, study) + ". With " + format_counted(f.asked, "seed") + ": " + format_significant(times, 2) + " times the steps, or " +
          format_count(variants) + (variants == 1 ? " variant" : " variants") + " instead of " +
          format_count(static_cast<std::int64_t>(study.variants.size()));
+}
+
+std::string keeps_seeds(const Document& document, const std::string& name, const CommonOptions& common) {
+  const Json seeds = document.tree().value("seeds", Json(1));
+  if (!seeds.is_number() || document.origin("/seeds").is_override())
+    throw UsageError(
+        "--budget chooses the number of seeds, and they are " + std::string(seeds.is_array()    ? "listed"
+                                                                            : seeds.is_object() ? "added until the study is settled"
+                                                                                                : "given"),
+        "leave one of the two out");
+  const fs::path directory = fs::path(common.out) / name;
+  const auto before = read_study_file(directory);
+  if (!before) return "";
+  if (before->sequential)
+    throw UsageError(directory.string() + " was begun as a sequential design, which no budget limits",
+                     "take another name, or leave --budget out");
+  return directory.string() + " was begun with " + format_counted(before->seeds.size(), "seed") +
+         " and keeps them, whatever the budget; another name or --fresh begins anew";
 }
 
 Document within_budget(Document document, const std::string& budget, const TrainOptions& options, const CommonOptions& common) {
@@ -114,23 +123,19 @@ Document within_budget(Document document, const std::string& budget, const Train
   if (!is_study(document))
     throw UsageError("--budget chooses how many seeds of a study are trained, and this is one run",
                      "`ffn-train plan " + common.config + " --budget " + budget + "` says what fits; train.steps=N sets the steps");
-  const Json seeds = document.tree().value("seeds", Json());
-  if (document.origin("/seeds").is_override() || seeds.is_array())
-    throw UsageError("--budget chooses the number of seeds, and they are " + std::string(seeds.is_array() ? "listed" : "given"),
-                     "leave one of the two out");
-  const Study study = planned(document);
-  const fs::path directory = fs::path(common.out) / study.name;
-  if (const auto before = options.fresh ? std::nullopt : read_study_file(directory)) {
-    document.tree()["seeds"] = (*before->document)["seeds"];
-    log_info(directory.string() + " was begun before and keeps its number of seeds");
+  const Study study = read_study(document, common.config);
+  const std::string kept = keeps_seeds(document, study.name, common);
+  if (!kept.empty() && !options.fresh) {
+    document.tree()["seeds"] = (*read_study_file(fs::path(common.out) / study.name)->document)["seeds"];
+    log_info(kept);
     return document;
   }
   const auto found = fitting(document, study, seconds, common);
   if (found.seeds == 0)
-    throw UsageError("one seed of this study takes more than " + format_duration(seconds) + ": " + std::to_string(found.asked) +
-                         " take about " + format_duration(found.asked_seconds),
+    throw UsageError("one seed of this study takes more than " + format_duration(seconds) + ": " + format_counted(found.asked, "seed") +
+                         " would take about " + format_duration(found.asked_seconds),
                      "choose fewer variants, fewer train.steps, or a larger budget");
-  log_info(fit_text(found));
+  log_info(fit_text(found, study));
   return with_seeds(std::move(document), found.seeds);
 }
 

@@ -13,11 +13,16 @@ double budget_seconds(const std::string& text);
 /// What fits into a time.
 struct Fitting {
   double budget = 0;         ///< seconds
-  std::size_t seeds = 0;     ///< that fit; at most 1,000, and as many as a study can have
+  std::size_t seeds = 0;     ///< that fit; at most `most`
+  std::size_t most = 0;      ///< 1,000, or as many as a study can have
   double seconds = 0;        ///< that they take
   std::size_t asked = 0;     ///< seeds of the study as it is
   double asked_seconds = 0;  ///< that these take
 };
+
+/// What keeps a budget from choosing the number of seeds of a study that was begun; "" where it may. Throws UsageError for seeds that are
+/// listed, given, or a sequential design's.
+std::string keeps_seeds(const Document& document, const std::string& name, const CommonOptions& common);
 
 /// From nothing: runs that are there already count as if they were not. A tenth of the time is kept in reserve.
 Fitting fitting(const Document& document, const Study& study, double budget, const CommonOptions& common);

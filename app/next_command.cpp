@@ -51,10 +51,15 @@ void set_key(std::vector<std::string>& words, const std::string& key, const std:
   words = std::move(out);
 }
 
-// What moved earlier results aside is not asked for again.
+// What moved earlier results aside is not asked for again, nor a budget, which chose the seeds.
 std::vector<std::string> words_again(const CommonOptions& common) {
   auto words = common.argv;
   words.erase(std::remove(words.begin(), words.end(), "--fresh"), words.end());
+  for (auto word = words.begin(); word != words.end();) {
+    const bool with_value = *word == "--budget";
+    word = with_value || word->rfind("--budget=", 0) == 0 ? words.erase(word, word + (with_value && word + 1 != words.end() ? 2 : 1))
+                                                          : word + 1;
+  }
   return words;
 }
 

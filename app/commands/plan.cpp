@@ -191,8 +191,10 @@ int plan_study(const CommonOptions& common, bool probe, const std::string& budge
   set_up_log(log_options(common));
   auto document = load_with_overrides(common.config, all_overrides(common));
   const bool single = !is_study(document);
+  const double seconds = budget.empty() ? 0 : budget_seconds(budget);
   if (single) document.tree()["seeds"] = seed_of(document.tree());
   auto study = read_study(document, common.config);
+  const std::string kept = budget.empty() || single ? "" : keeps_seeds(document, study.name, common);
   if (!single) judge_as_follow_up(study, common.out, /*fresh=*/false);
   take_first_seeds(study);
   warn_of_few_inputs(study);
@@ -217,7 +219,7 @@ int plan_study(const CommonOptions& common, bool probe, const std::string& budge
   const Study& shown = tuning ? tuning->study : plan.study;
   const Power power = power_of(shown, comparisons);
   std::optional<Fitting> fits;
-  if (!budget.empty()) fits = fitting(document, study, budget_seconds(budget), common);
+  if (!budget.empty() && kept.empty()) fits = fitting(document, study, seconds, common);
   if (common.json) {
     Json json = plan_json(shown, found, power);
     if (fits) json["budget"] = {{"seconds", fits->budget}, {"seeds", fits->seeds}, {"estimated_seconds", fits->seconds}};
@@ -225,6 +227,7 @@ int plan_study(const CommonOptions& common, bool probe, const std::string& budge
   } else {
     print_plan(shown, found, power);
     if (fits) print_text(fitting_text(*fits, study));
+    if (!kept.empty()) print_text(kept);
   }
   if (found.refusal) log_warning(std::string("starting it is refused: ") + found.refusal->what() + "\n" + found.refusal->hint());
   return 0;

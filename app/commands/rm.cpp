@@ -38,6 +38,9 @@ Removal asked_removal(const std::string& given) {
   if (!is_results_directory(directory))
     throw UsageError(given + " is no run's and no study's directory; nothing was removed",
                      holds_results(directory) ? "name those below it; `ffn-train runs` lists them" : "plain rm removes other directories");
+  const auto here = current_directory().lexically_relative(directory);
+  if (!here.empty() && *here.begin() != "..")
+    throw UsageError("this shell is in " + given + "; nothing was removed", "go to another directory first");
   auto removal = removal_of(directory);
   if (is_in_use(directory, removal))
     throw Error(ExitCode::interrupted, "another process is at work in " + given + "; nothing was removed",
@@ -62,7 +65,7 @@ int rm(const std::vector<std::string>& directories, bool yes, const CommonOption
     if (common.json) continue;
     print_text(
         printable(format_bytes(static_cast<double>(one.bytes)) + "  " + directories[i] + ": " + format_counted(one.runs.size(), "run")));
-    for (const auto& path : others) print_text(printable("  stays: " + path + ", which is not ffn-train's"));
+    for (const auto& path : others) print_text(printable("  stays: " + path + ", no file of this study or run"));
   }
   const std::string what = format_counted(runs, "run") + " (" + format_bytes(bytes) + ")";
   if (common.json) print_json(list);

@@ -128,10 +128,12 @@ class Widths(ProgramTest):
         before = seeds()
         self.assertGreater(before, 1)
         again = self.ok(*words, "--budget", "1m").stderr
-        self.assertIn("keeps its number of seeds", again)
+        self.assertIn(f"runs/two was begun with {before} seeds and keeps them", again)
         self.assertIn(" 0 trained now", again)
         self.assertEqual(seeds(), before)
-        for wrong, told in ((("xor", "--budget", "1h"), "train.steps=N sets the steps"), ((*words, "seeds=3", "--budget", "1h"), "leave one of the two out"),
+        self.assertIn("and keeps them", " ".join(self.ok("plan", *words, "--budget", "1m").stdout.split()))
+        self.assertNotIn("--budget", again)  # what to do next has its own seeds
+        for wrong, told in ((("xor", "--budget", "1h"), "train.steps=N sets the steps"), ((*words, "seeds=3", "--budget", "1h"), "leave one of the two out"), ((*words, "seeds=auto", "--budget", "1h"), "added until the study is settled"),
                             ((*words, "--budget", "1"), "write it as in 90s"), (("text", "name=long", *words[2:3], "train.steps=100000", "--budget", "0.1s"), "one seed of this study takes more than")):
             self.assertIn(told, " ".join(self.fails(2, *wrong).split()))
 

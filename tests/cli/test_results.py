@@ -149,6 +149,9 @@ class Rm(ResultsTest):
             self.assertIn("name those below it", self.fails(2, "rm", around, "--yes"))
         self.assertIn("is no run's and no study's directory", self.fails(2, "rm", "runs/xor/seed-0", "mine", "--yes"))
         self.assertIn("no directory", self.fails(2, "rm", "nowhere", "--yes"))
+        inside = subprocess.run(self.command("rm", ".", "--yes"), cwd=self.tmp / "runs/study", capture_output=True, text=True)
+        self.assertEqual(inside.returncode, 2)
+        self.assertIn("this shell is in .; nothing was removed", inside.stderr)
         locks = [(self.tmp / "runs/.study.lock", "runs/study"), (self.tmp / "runs/.study.lock", "runs/study/activation=relu/seed-0")]
         for file, place in locks:
             with open(file, "r+") as lock:

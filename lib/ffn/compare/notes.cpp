@@ -215,7 +215,7 @@ void note_unmeasured(Comparison& out) {
   std::set<std::string> values;
   for (const auto& facet : out.facets) {
     for (const auto& group : facet.groups) {
-      if (group.num_unmeasured > 0) values.insert(group.value);
+      if (group.num_unmeasured > 0) values.insert(shown_value(out, group.value));
     }
   }
   if (!values.empty())

@@ -267,4 +267,11 @@ std::string answer_text(const Comparison& c) {
   return qualification_text(c) + (text[0] == ' ' ? text.substr(1) : text) + ways_out_text(c);
 }
 
+std::string plain_answer(const Comparison& c) {
+  std::string text = answer_text(c);
+  const std::string no_break = "\u00a0";
+  for (auto at = text.find(no_break); at != std::string::npos; at = text.find(no_break, at)) text.replace(at, no_break.size(), " ");
+  return text;
+}
+
 }  // namespace ffn

@@ -11,5 +11,7 @@ namespace ffn {
 /// "relu gets there first at every expansion: 28 steps on average; gelu 33, silu 44. Sure: silu is worse than relu at every
 /// expansion, by 14 to 17 steps. Not sure: gelu at expansion 1 and 2." Empty without anything to compare.
 std::string answer_text(const Comparison& comparison);
+/// The same for data: without no-break spaces.
+std::string plain_answer(const Comparison& comparison);
 
 }  // namespace ffn

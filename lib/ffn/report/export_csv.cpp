@@ -68,7 +68,7 @@ std::string CsvExporter::write(const Comparison& c) const {
   for (std::string name; names >> name;) columns.push_back({name});
   if (!c.contrasts.empty()) columns.push_back({"contrast"});
   Table table(columns);
-  const std::string answer = answer_text(c);
+  const std::string answer = plain_answer(c);
   const auto add_row = [&](std::vector<std::string> row, const PairResult* pair, const std::string& median, const std::string& label,
                            const std::string& contrast) {
     const auto cells = pair ? difference_cells(*pair) : std::vector<std::string>(8),

@@ -9,7 +9,7 @@ namespace ffn {
 
 Json answered_json(const Comparison& c) {
   Json out = comparison_json(c);
-  out["answer"] = answer_text(c);
+  out["answer"] = plain_answer(c);
   return out;
 }
 

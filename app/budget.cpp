@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr double kReserve = 0.1;
-constexpr std::size_t kMostSeeds = 1000;  // more would tell nobody more
+constexpr std::size_t kMostFitting = 1000;  // more would tell nobody more
 
 // Of a study from nothing: what does not depend on the number of seeds, and all.
 struct Takes {
@@ -39,7 +39,7 @@ Takes takes(const Study& study, const CommonOptions& common) {
 
 std::size_t most_seeds(const Study& study) {
   const std::size_t tuned = study.tune && study.tune->per_seed ? study.tune->num_points() * study.tune->seeds : 1;
-  return std::max<std::size_t>(1, std::min(kMostSeeds, kMaxRuns / (study.variants.size() * tuned)));
+  return std::max<std::size_t>(1, std::min(kMostFitting, kMaxRuns / (study.variants.size() * tuned)));
 }
 
 std::size_t seeds_within(double budget, const Takes& takes, std::size_t seeds, std::size_t most) {

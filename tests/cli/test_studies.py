@@ -243,6 +243,11 @@ class Widths(ProgramTest):
         self.write("base.json", {"extends": "xor.json", "model": {"ffn": {"d_ff": 24}}, "seeds": 2, "sweep": {"grid": {"model.ffn.expansion": [2]}}})
         self.assertEqual(self.widths("base.json"), [narrow])
 
+    def test_a_key_that_no_kind_of_the_sweep_has_is_refused(self):
+        self.refused("/model/ffn/top_k: no variant's kind has \"top_k\"", "plan", "moe", "model.ffn.kind=gated,none", "model.ffn.top_k=1")
+        self.ok("plan", "moe", "model.ffn.kind=gated,moe", "model.ffn.top_k=1", "model.ffn.activation=relu", "--no-probe")
+        self.ok("plan", "moe", "model.ffn.kind=gated,none", "model.ffn.d_ff=24", "--no-probe")
+
     def test_a_study_over_both_widths_is_told_that_they_exclude_each_other(self):
         said = '"model.ffn.expansion" and "model.ffn.d_ff" are one width and exclude each other; vary one of them'
         both = {"model.ffn.expansion": [1, 2], "model.ffn.d_ff": [8, 16]}

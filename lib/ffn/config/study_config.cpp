@@ -257,6 +257,18 @@ void refuse_unknown_parameters(const Study& study, const std::vector<Combination
   }
 }
 
+// Where kinds vary, a key from the command line that is left without a kind.
+void refuse_keys_of_no_variant(const Study& study, const Document& base, const std::set<std::string>& swept, Expansion& expansion) {
+  const Json::json_pointer ffn("/model/ffn");
+  if (swept.count("model.ffn.kind") + swept.count("model.ffn") == 0 || !base.tree().contains(ffn)) return;
+  for (const auto& item : base.tree()[ffn].items()) {
+    const std::string pointer = "/model/ffn/" + escape_pointer(item.key());
+    const auto has_it = [&](const Variant& variant) { return resolved_json(variant.config)[ffn].contains(item.key()); };
+    if (base.origin(pointer).is_override() && std::none_of(study.variants.begin(), study.variants.end(), has_it))
+      expansion.problem(pointer, "no variant's kind has \"" + item.key() + "\"; leave it out");
+  }
+}
+
 // What a study compares are results, and threads change none: a run's config does not even keep them.
 constexpr const char* kThreads = "compute.threads";
 constexpr const char* kThreadsVary = "threads change no result, so there is nothing to compare; --threads N sets them for all runs";
@@ -411,6 +423,7 @@ Study read_study(const Document& document, const std::string& source) {
   if (study.tune && study.tune->metric.empty()) study.tune->metric = tuning_metric(judged_metric(study));
   of_variants.move_to(expansion.problems, combinations.size());
   if (expansion.problems.empty()) refuse_unknown_parameters(study, combinations, expansion);
+  if (expansion.problems.empty()) refuse_keys_of_no_variant(study, base, keys, expansion);
   check_metric(study, expansion);
   if (study.growing && combinations.size() == 1)
     expansion.problem("/seeds", "one variant has nothing to settle; sweep a key, or give a number of seeds");

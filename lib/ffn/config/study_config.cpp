@@ -263,7 +263,11 @@ void refuse_keys_of_no_variant(const Study& study, const Document& base, const s
   if (swept.count("model.ffn.kind") + swept.count("model.ffn") == 0 || !base.tree().contains(ffn)) return;
   for (const auto& item : base.tree()[ffn].items()) {
     const std::string pointer = "/model/ffn/" + escape_pointer(item.key());
-    const auto has_it = [&](const Variant& variant) { return resolved_json(variant.config)[ffn].contains(item.key()); };
+    const auto has_it = [&](const Variant& variant) {
+      const Json layer = resolved_json(variant.config)[ffn];
+      const auto written_from = [&](const char* at) { return layer.value(Json::json_pointer(at), Json()).contains(item.key()); };
+      return layer.contains(item.key()) || written_from("/written_from") || written_from("/expert/written_from");
+    };
     if (base.origin(pointer).is_override() && std::none_of(study.variants.begin(), study.variants.end(), has_it))
       expansion.problem(pointer, "no variant's kind has \"" + item.key() + "\"; leave it out");
   }

@@ -19,7 +19,7 @@ namespace {
 constexpr double kReserve = 0.1;
 constexpr std::size_t kMostFitting = 1000;  // more would tell nobody more
 
-// Of a study from nothing: what does not depend on the number of seeds, and all.
+// Seconds of a study from nothing: tuning that does not depend on the number of seeds, and all.
 struct Takes {
   double tuning = 0, all = 0;
 };

@@ -10,7 +10,7 @@ namespace ffn::app {
 /// "90s", "30m", "1h", "2h30m" or "1d" in seconds. Throws UsageError for another text.
 double budget_seconds(const std::string& text);
 
-/// What fits into a time.
+/// Seeds that fit into a time.
 struct Fitting {
   double budget = 0;         ///< seconds
   std::size_t seeds = 0;     ///< that fit; at most `most`
@@ -20,8 +20,8 @@ struct Fitting {
   double asked_seconds = 0;  ///< that these take
 };
 
-/// What keeps a budget from choosing the number of seeds of a study that was begun; "" where it may. Throws UsageError for seeds that are
-/// listed, given, or a sequential design's.
+/// Why a study that was begun keeps its number of seeds; "" for a new one. Throws UsageError for seeds that are listed, given, or a
+/// sequential design's.
 std::string keeps_seeds(const Document& document, const std::string& name, const CommonOptions& common);
 
 /// From nothing: runs that are there already count as if they were not. A tenth of the time is kept in reserve.

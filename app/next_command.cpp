@@ -51,7 +51,7 @@ void set_key(std::vector<std::string>& words, const std::string& key, const std:
   words = std::move(out);
 }
 
-// What moved earlier results aside is not asked for again, nor a budget, which chose the seeds.
+// The words without --fresh, which moved earlier results aside, and without a budget, which chose the seeds.
 std::vector<std::string> words_again(const CommonOptions& common) {
   auto words = common.argv;
   words.erase(std::remove(words.begin(), words.end(), "--fresh"), words.end());

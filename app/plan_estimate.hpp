@@ -1,4 +1,4 @@
-// What a study costs, counted and from trying a little.
+// The cost of a study, counted and from a probe.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace ffn::app {
 
-/// Of one variant.
+/// The cost of one variant.
 struct PlanLine {
   const Variant* variant;
   ModelCost cost;
@@ -19,7 +19,7 @@ struct PlanLine {
   std::size_t runs = 0, finished = 0;
 };
 
-/// What a study costs.
+/// The cost of a study.
 struct PlanEstimate {
   std::vector<PlanLine> lines;  ///< per variant
   std::size_t runs = 0, pending = 0, cohorts = 0, jobs = 0;

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Where a study or merge works in it or around it, or a process trains one of its runs.
+// True while a study or merge works in it or around it, or a process trains one of its runs.
 bool is_in_use(const fs::path& directory, const Removal& removal) {
   fs::path around = directory;
   for (int level = 0; level < 4; ++level, around = around.parent_path()) {  // STUDY/tuning/LABEL/RUN

@@ -112,7 +112,7 @@ std::string as_in_config(const std::string& value) {
   return parsed.is_discarded() || parsed.is_object() ? value : flat_keys({{"value", parsed}}).at("value");
 }
 
-// Of those listed the ones that have key=value.
+// The listed ones that have key=value.
 void keep_where(const std::string& condition, const std::vector<FoundRun>& configs, std::vector<ListedRun>& listed) {
   const auto equals = condition.find('=');
   if (equals == std::string::npos || equals == 0)

@@ -14,7 +14,7 @@ constexpr const char* kRate = "train.optimizer.lr";
 
 constexpr const char* kOptimizer = "train.optimizer";
 
-// What a learning rate that suits one value need not suit another of.
+// True of keys whose values each may need a learning rate of their own.
 bool has_its_rate(const std::string& key) { return key.rfind("model.", 0) == 0 || key == kOptimizer || key == "train.optimizer.kind"; }
 
 }  // namespace

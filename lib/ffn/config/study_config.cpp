@@ -257,7 +257,7 @@ void refuse_unknown_parameters(const Study& study, const std::vector<Combination
   }
 }
 
-// Where kinds vary, a key from the command line that is left without a kind.
+// Refuses a key from the command line that no variant's kind has.
 void refuse_keys_of_no_variant(const Study& study, const Document& base, const std::set<std::string>& swept, Expansion& expansion) {
   const Json::json_pointer ffn("/model/ffn");
   if (swept.count("model.ffn.kind") + swept.count("model.ffn") == 0 || !base.tree().contains(ffn)) return;

@@ -97,7 +97,7 @@ bool is_study(const Document& document);
 /// Reads a study and every one of its runs. Throws ConfigError with all problems of all variants, each named.
 Study read_study(const Document& document, const std::string& source);
 
-/// Of a study. Each planned run takes some kilobytes and tens of microseconds before anything trains: these take seconds.
+/// Most runs of a study. Each planned run takes some kilobytes and tens of microseconds before anything trains: these take seconds.
 constexpr std::size_t kMaxRuns = 100'000;
 
 /// What its verdicts are of: compare.metric, or what that stands for.

@@ -13,7 +13,7 @@ Tensor places_of_largest(const Tensor& values, std::int64_t k) {
   return std::get<1>(values.detach().sort(/*stable=*/true, /*dim=*/-1, /*descending=*/true)).narrow(-1, 0, k);
 }
 
-// Of each half's scores (R, H, 2, N, K): every one with every other, (R, H, N, K²).
+// The sums of every score of one half with every one of the other: (R, H, 2, N, K) → (R, H, N, K²).
 Tensor sums_of_halves(const Tensor& score) { return (score.select(2, 0).unsqueeze(-1) + score.select(2, 1).unsqueeze(-2)).flatten(-2); }
 
 // Counts from row 0 of run 0 on: (R, M) → (R·M)

@@ -30,7 +30,7 @@ bool holds_results(const std::filesystem::path& directory);
 /// Whether it is a run's or a study's directory, or the one that runs stand in: NAME, STUDY or STUDY/LABEL, and none around those.
 bool is_results_directory(const std::filesystem::path& directory);
 
-/// What `rm` takes of a results directory, in the order in which it goes, and what stays. Links are not followed.
+/// The files that `rm` takes from a results directory, in the order in which they go, and those that stay. Links are not followed.
 struct Removal {
   std::vector<std::filesystem::path> files, directories;
   std::vector<std::filesystem::path> others;  ///< files, links and directories that ffn-train does not write

@@ -1,6 +1,7 @@
 #include "budget.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <regex>
@@ -18,6 +19,7 @@ namespace {
 
 constexpr double kReserve = 0.1;
 constexpr std::size_t kMostFitting = 1000;  // more would tell nobody more
+constexpr std::size_t kEnoughToTry = 50;    // whose time each is that of any more
 
 // Seconds of a study from nothing: tuning that does not depend on the number of seeds, and all.
 struct Takes {
@@ -74,21 +76,27 @@ double budget_seconds(const std::string& text) {
 }
 
 Fitting fitting(const Document& document, const Study& study, double budget, const CommonOptions& common) {
+  using Clock = std::chrono::steady_clock;
+  const auto began = Clock::now();
   Fitting out;
+  const auto left = [&] {
+    out.probe_seconds = std::chrono::duration<double>(Clock::now() - began).count();
+    return budget - out.probe_seconds;
+  };
   out.budget = budget;
   out.asked = study.seeds.size();
   const auto most = out.most = most_seeds(study);
   auto now = takes(study, common);
   out.asked_seconds = now.all;
-  out.seeds = seeds_within(budget, now, out.asked, most);
-  if (out.seeds > 0 && out.seeds != out.asked) {  // many runs side by side take less each than few
-    const auto tried = out.seeds;
+  auto tried = out.asked;
+  out.seeds = seeds_within(left(), now, tried, most);
+  // Many runs side by side take less each than few.
+  if (out.seeds > 0 && out.seeds != tried && left() > (1 - kReserve) * budget) {
+    tried = std::min(out.seeds, kEnoughToTry);
     now = takes(read_study(with_seeds(document, tried), ""), common);
-    out.seeds = seeds_within(budget, now, tried, most);
-    out.seconds = now.tuning + (now.all - now.tuning) * static_cast<double>(out.seeds) / static_cast<double>(tried);
-  } else {
-    out.seconds = now.tuning + (now.all - now.tuning) * static_cast<double>(out.seeds) / static_cast<double>(out.asked);
+    out.seeds = seeds_within(left(), now, tried, most);
   }
+  out.seconds = now.tuning + (now.all - now.tuning) * static_cast<double>(out.seeds) / static_cast<double>(tried);
   return out;
 }
 
@@ -132,8 +140,9 @@ Document within_budget(Document document, const std::string& budget, const Train
   }
   const auto found = fitting(document, study, seconds, common);
   if (found.seeds == 0)
-    throw UsageError("one seed of this study takes more than " + format_duration(seconds) + ": " + format_counted(found.asked, "seed") +
-                         " would take about " + format_duration(found.asked_seconds),
+    throw UsageError("no seed of this study fits into " + format_duration(seconds) + ": the probe takes " +
+                         format_duration(found.probe_seconds) + ", and " + format_counted(found.asked, "seed") + " would take about " +
+                         format_duration(found.asked_seconds),
                      "choose fewer variants, fewer train.steps, or a larger budget");
   log_info(fit_text(found, study));
   return with_seeds(std::move(document), found.seeds);

@@ -18,13 +18,14 @@ struct Fitting {
   double seconds = 0;        ///< that they take
   std::size_t asked = 0;     ///< seeds of the study as it is
   double asked_seconds = 0;  ///< that these take
+  double probe_seconds = 0;  ///< that finding out took: part of the budget
 };
 
 /// Why a study that was begun keeps its number of seeds; "" for a new one. Throws UsageError for seeds that are listed, given, or a
 /// sequential design's.
 std::string keeps_seeds(const Document& document, const std::string& name, const CommonOptions& common);
 
-/// From nothing: runs that are there already count as if they were not. A tenth of the time is kept in reserve.
+/// From nothing: runs that are there already count as if they were not. Probes are part of the time, and a tenth of it is kept in reserve.
 Fitting fitting(const Document& document, const Study& study, double budget, const CommonOptions& common);
 
 /// "74 seeds fit into 1 h: …", and what would fit otherwise.

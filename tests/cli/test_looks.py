@@ -225,6 +225,13 @@ class ClaimsTest(ProgramTest):
             self.assertEqual(self.run_program("--config", config, f"name={name}", "-q", "-o", f"runs/{name}").returncode, 5)
             self.assertEqual(self.outcomes(f"{name}/{name}"), [("c", "not shown", False)])
 
+    def test_a_claim_may_name_a_variant_by_its_label(self):
+        sweep = {"include": [{"label": "plain", "model.ffn.activation": "relu"}, {"label": "smooth", "model.ffn.activation": "gelu"}]}
+        path = self.config(("smooth is better", {"value": "smooth", "verdict": "better"}), sweep=sweep)
+        self.run_program("--config", path, "name=s", "-q")
+        self.assertIn(self.outcomes()[0][1], ("holds", "refuted"))
+        self.assertIn("is the reference; it has no verdict", " ".join(self.fails(2, "validate", self.config(("no", {"value": "plain", "verdict": "better"}), sweep=sweep)).split()))
+
     def test_claims_are_frozen_before_the_first_run(self):
         claims = [("gelu is worse", {"value": "gelu", "verdict": "worse"})]
         self.ok("--config", self.config(*claims), "name=s", "-q")

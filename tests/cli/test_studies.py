@@ -243,6 +243,12 @@ class Widths(ProgramTest):
         self.write("base.json", {"extends": "xor.json", "model": {"ffn": {"d_ff": 24}}, "seeds": 2, "sweep": {"grid": {"model.ffn.expansion": [2]}}})
         self.assertEqual(self.widths("base.json"), [narrow])
 
+    def test_null_drops_what_an_extended_file_says(self):
+        self.write("base.json", {"extends": "configs/xor.json", "seeds": 2, "sweep": {"grid": {"model.ffn.activation": ["relu", "gelu"]}}, "compare": {"reference": "gelu"}})
+        path = self.write("mine.json", {"extends": "base.json", "sweep": {"grid": {"model.ffn.activation": None, "model.ffn.d_ff": [4, 8]}}, "compare": {"reference": None}})
+        self.assertEqual(json.loads(self.ok("--config", path, "--dry-run").stdout)["sweep"], {"grid": {"model.ffn.d_ff": [4, 8]}})
+        self.refused("expected a list of values", "validate", self.write("base.json", {"seeds": 2, "sweep": {"grid": {"model.ffn.activation": None}}}))
+
     def test_a_key_that_no_kind_of_the_sweep_has_is_refused(self):
         self.refused("/model/ffn/top_k: no variant's kind has \"top_k\"", "plan", "moe", "model.ffn.kind=gated,none", "model.ffn.top_k=1")
         self.ok("plan", "moe", "model.ffn.kind=gated,moe", "model.ffn.top_k=1", "model.ffn.activation=relu", "--no-probe")

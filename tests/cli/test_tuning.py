@@ -223,6 +223,16 @@ class Tuning(ProgramTest):
         self.assertIn(f"half of the seeds or more chose the lowest train.optimizer.lr that was tried, or the highest, for {at_an_end[0]}: a wider grid "
                       "may do better (by itself it grows where the first 5 seeds together do best at its end)", said)
 
+    def test_files_within_swept_sections_are_found_beside_the_config(self):
+        for table, sign in (("rising", 1), ("falling", -1)):
+            self.write(f"below/{table}.csv", "x,y\n" + "".join(f"{x},{sign * x * x}\n" for x in range(-20, 20)))
+        tasks = [{"kind": "table", "file": f"{table}.csv", "target": "y"} for table in ("rising", "falling")]
+        path = self.write("below/study.json", {**STUDY, "task": tasks[0], "sweep": {"grid": {"task": tasks, "model.ffn.kind": ["none", "positionwise"]}},
+                                               "compare": {"by": "model.ffn.kind", "metric": "val/loss"}, "tune": {**STUDY["tune"], "retune": "per_seed", "seeds": 1}})
+        self.ok("plan", path)
+        self.ok("--config", path, "-q")
+        self.ok("--config", path, "-q")
+
     def test_from_the_command_line(self):
         path = self.write("plain.json", {k: v for k, v in STUDY.items() if k != "tune"})
         shown = json.loads(self.ok("--config", path, "tune.train.optimizer.lr=0.01,0.1", "tune.seeds=2", "--dry-run").stdout)

@@ -36,7 +36,15 @@ void Document::merge_values(Json& base, const Json& over, const std::string& poi
     base = over;
     return;
   }
-  for (const auto& [key, value] : over.items()) merge_values(base[key], value, pointer + "/" + escape_pointer(key));
+  for (const auto& [key, value] : over.items()) {
+    const std::string below = pointer + "/" + escape_pointer(key);
+    if (!value.is_null() || !base.contains(key)) {
+      merge_values(base[key], value, below);
+      continue;
+    }
+    base.erase(key);  // as in a merge patch, RFC 7386
+    set_origin(below, {});
+  }
 }
 
 void Document::merge(const Document& over) {

@@ -7,6 +7,7 @@
 
 #include "ffn/base/error.hpp"
 #include "ffn/base/suggest.hpp"
+#include "ffn/compare/shown_names.hpp"
 
 namespace ffn {
 
@@ -51,6 +52,18 @@ bool in_facet(const Facet& facet, const Json& wanted) {
   return true;
 }
 
+// The value of `by` that a claim means: by itself, or by what people are shown for it, as a label.
+std::string value_meant(const Json& check, const Comparison& comparison) {
+  std::string name = text_or_json(check["value"]), shown;
+  for (const auto& facet : comparison.facets) {
+    for (const auto& group : facet.groups) {
+      if (group.value == name) return name;
+      if (shown_value(comparison, group.value) == name) shown = group.value;
+    }
+  }
+  return shown.empty() ? name : shown;
+}
+
 bool has_group(const Facet& facet, const std::string& value) {
   return std::any_of(facet.groups.begin(), facet.groups.end(), [&](const GroupResult& group) { return group.value == value; });
 }
@@ -60,7 +73,8 @@ using ClaimOutcome = Expectation::Outcome;
 // Adds what one facet says to the expectation: refuted beats not shown beats holds.
 class Judge {
  public:
-  Judge(const Json& check, Expectation& out) : check_(check), value_(text_or_json(check["value"])), out_(out) {}
+  Judge(const Json& check, const Comparison& comparison, Expectation& out)
+      : check_(check), value_(value_meant(check, comparison)), out_(out) {}
 
   void facet(const Facet& facet) {
     if (check_.contains("verdict") || check_.contains("verdict_not")) verdict(facet);
@@ -143,7 +157,7 @@ void check_names(const Json& check, const std::string& pointer, const Comparison
     facet_found = facet_found || in_facet(facet, check["facet"]);
   }
   const std::vector<std::string> known(values.begin(), values.end());
-  const std::string value = text_or_json(check["value"]);
+  const std::string value = value_meant(check, comparison);
   const std::string near = did_you_mean(value, known);
   if (!values.count(value))
     problems.push_back(
@@ -169,7 +183,7 @@ std::vector<Expectation> check_expectations(const Json& expect, const Comparison
     Expectation expectation;
     expectation.claim = item["claim"].get<std::string>();
     expectation.source = item.value("source", "");
-    Judge judge(item["check"], expectation);
+    Judge judge(item["check"], comparison, expectation);
     bool any = false;
     for (const auto& facet : comparison.facets) {
       if (item["check"].contains("facet") && !in_facet(facet, item["check"]["facet"])) continue;
@@ -177,7 +191,7 @@ std::vector<Expectation> check_expectations(const Json& expect, const Comparison
       judge.facet(facet);
     }
     const bool has_value = std::any_of(comparison.facets.begin(), comparison.facets.end(),
-                                       [&](const Facet& facet) { return has_group(facet, text_or_json(item["check"]["value"])); });
+                                       [&](const Facet& facet) { return has_group(facet, value_meant(item["check"], comparison)); });
     if (!any || !has_value) {
       expectation.outcome = ClaimOutcome::not_shown;
       expectation.is_asked = false;

@@ -331,17 +331,14 @@ void check_tuning(const Study& study, const Document& common, const std::vector<
 
 std::shared_ptr<const Document> common_of(Document document) {
   auto common = std::make_shared<Document>(std::move(document));
-  for (const char* key : {"$schema", "seeds", "sweep", "tune", "compare", "expect", "question", "source"}) {
-    common->tree().erase(key);
-    common->set_origin(pointer_of(key), {});
-  }
+  for (const char* key : {"$schema", "seeds", "sweep", "tune", "compare", "expect", "question", "source"}) common->tree().erase(key);
   return common;
 }
 
 RunConfig config_with(const Study& study, const std::vector<Assignment>& assignments) {
   Expansion expansion(*study.common);
   Combination combination;
-  for (const auto& [key, value] : assignments) combination.push_back({key, *value, ""});
+  for (const auto& [key, value, pointer] : assignments) combination.push_back({key, *value, pointer});
   auto config = read_run_config(with_assignments(*study.common, combination, expansion), study.name);
   if (!expansion.problems.empty()) throw ConfigError(study.name, std::move(expansion.problems), "");
   return config;
@@ -355,7 +352,7 @@ void add_variants(Study& study, const std::vector<Combination>& combinations, co
   for (std::size_t i = 0; i < combinations.size(); ++i) {
     const auto& combination = combinations[i];
     Variant variant{names[i], {}, {}, {}};
-    for (const auto& entry : combination) variant.assignments.push_back({entry.key, entry.value});
+    for (const auto& entry : combination) variant.assignments.push_back({entry.key, entry.value, entry.pointer});
     try {
       variant.config = read_run_config(with_assignments(*study.common, combination, expansion), source);
       refuse_name_of_another(variant.config, combination, expansion, problems, variant.name);

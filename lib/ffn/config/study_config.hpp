@@ -51,6 +51,7 @@ struct StudyConfig {
 struct Assignment {
   std::string key;  ///< dotted path
   JsonValue value;
+  std::string pointer = {};  ///< where it was written, in the study's document
 };
 
 struct Variant {

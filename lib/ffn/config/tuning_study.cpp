@@ -30,8 +30,11 @@ Study tuning_study(const Study& study) {
   for (const auto& variant : study.variants) {
     for (std::size_t point = 0; point < tune.num_points(); ++point) {
       Json assignments = Json::object();
-      for (const auto& [key, value] : at_point(variant, tune, point)) assignments[key] = *value;
-      assignments.erase("label");  // it would name every point of the grid
+      for (const auto& [key, value, pointer] : at_point(variant, tune, point)) {
+        if (key == "label") continue;  // it would name every point of the grid
+        assignments[key] = *value;
+        document.set_origin("/sweep/include/" + std::to_string(include.size()) + "/" + escape_pointer(key), study.common->origin(pointer));
+      }
       include.push_back(std::move(assignments));
     }
   }

@@ -131,7 +131,7 @@ Json study_json(const Study& study, const std::vector<std::string>& identities) 
   for (std::size_t v = 0; v < study.variants.size(); ++v) {
     const auto& variant = study.variants[v];
     Json assignments = Json::object(), width = Json::object(), own = Json::array();
-    for (const auto& [key, value] : variant.assignments) assignments[key] = *value;
+    for (const auto& assignment : variant.assignments) assignments[assignment.key] = *assignment.value;
     const Json config = resolved_json(variant.config), &ffn = config["model"]["ffn"];
     for (const char* key : kWidthKeys) {
       if (ffn.contains(key)) width[key] = ffn[key];

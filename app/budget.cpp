@@ -134,7 +134,7 @@ Document within_budget(Document document, const std::string& budget, const Train
   const Study study = read_study(document, common.config);
   const std::string kept = keeps_seeds(document, study.name, common);
   if (!kept.empty() && !options.fresh) {
-    document.tree()["seeds"] = (*read_study_file(fs::path(common.out) / study.name)->document)["seeds"];
+    document.tree()["seeds"] = read_study_file(fs::path(common.out) / study.name)->document->value("seeds", Json(1));
     log_info(kept);
     return document;
   }

@@ -51,15 +51,14 @@ void set_key(std::vector<std::string>& words, const std::string& key, const std:
   words = std::move(out);
 }
 
-// The words without --fresh, which moved earlier results aside, and without a budget, which chose the seeds.
-std::vector<std::string> words_again(const CommonOptions& common) {
+// The words without --fresh, which moved earlier results aside, and with the seeds that a budget chose in its place.
+std::vector<std::string> words_again(const Plan& plan, const CommonOptions& common) {
   auto words = common.argv;
   words.erase(std::remove(words.begin(), words.end(), "--fresh"), words.end());
-  for (auto word = words.begin(); word != words.end();) {
-    const bool with_value = *word == "--budget";
-    word = with_value || word->rfind("--budget=", 0) == 0 ? words.erase(word, word + (with_value && word + 1 != words.end() ? 2 : 1))
-                                                          : word + 1;
-  }
+  const auto budget = std::find_if(words.begin(), words.end(), [](const std::string& word) { return word.rfind("--budget", 0) == 0; });
+  if (budget == words.end()) return words;
+  words.erase(budget, *budget == "--budget" && budget + 1 != words.end() ? budget + 2 : budget + 1);
+  set_key(words, "seeds", std::to_string(plan.study.seeds.size()), common.description);
   return words;
 }
 
@@ -149,7 +148,7 @@ std::string more_seeds_command(const Plan& plan, const Comparison& c, const Comm
   auto all = seeds;
   for (auto next = first_of_fresh_seeds(plan.study, needed - seeds.size()); all.size() < needed; ++next) all.push_back(next);
   const bool from_zero = all.front() == 0 && all.back() == static_cast<std::int64_t>(needed) - 1 && std::is_sorted(all.begin(), all.end());
-  auto words = words_again(common);
+  auto words = words_again(plan, common);
   set_key(words, "seeds", from_zero ? std::to_string(needed) : dump_json_lossy(Json(all)), common.description);
   return shell_command(words);
 }
@@ -166,7 +165,7 @@ std::string free_name(const Plan& plan) {
 
 std::string settling_command(const Plan& plan, const Comparison& c, const CommonOptions& common, const Finer& finer) {
   const auto& study = plan.study;
-  auto words = words_again(common);
+  auto words = words_again(plan, common);
   const auto first = first_of_fresh_seeds(study, SequentialSeeds().max, c.history.last_seed);
   if (finer.eval_every > 0) set_key(words, "train.eval_every", std::to_string(finer.eval_every), common.description);
   if (!finer.min_effect.empty()) set_key(words, "compare.min_effect", finer.min_effect, common.description);
@@ -188,7 +187,7 @@ std::string tuning_command(const Plan& plan, const Comparison& c, const CommonOp
       std::any_of(c.facets.begin(), c.facets.end(), [](const Facet& f) { return std::any_of(f.pairs.begin(), f.pairs.end(), is_settled); });
   if (!any_verdict || plan.study.tune || !is_one_rate || !(rate > 0) || std::filesystem::exists(plan.directory.parent_path() / name))
     return "";
-  auto words = words_again(common);
+  auto words = words_again(plan, common);
   std::vector<std::string> rates;
   for (const double times : {0.1, 0.3, 1.0, 3.0, 10.0}) {
     char text[32];
@@ -231,8 +230,8 @@ Next next_of(const Plan& plan, const Comparison& c, const StudyEnd& end, const C
   const std::string directory = shell_word(plan.directory.string()), pictures = "ffn-train report " + directory;
   const std::string numbers = "ffn-train compare " + directory + " --details";
   if (end.num_failed > 0)
-    return {"next, once what made runs fail is put right (see above), the same command trains those:", shell_command(words_again(common)),
-            "", "", ""};
+    return {"next, once what made runs fail is put right (see above), the same command trains those:",
+            shell_command(words_again(plan, common)), "", "", ""};
   if (end.all_diverged) return {"", "", "numbers:", numbers, ""};
   if (is_to_be_settled(plan, c)) {
     const auto finer = finer_question(plan, c);

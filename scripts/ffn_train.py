@@ -138,9 +138,9 @@ def in_order(paths):
 
 
 def find_runs(directory, all=False):
-    """Directories of runs at and below one, without earlier results (NAME.old-1), damaged runs and those that tune a study.
+    """Directories of runs at and below one, without earlier results (NAME.old-1) and damaged runs.
 
-    Left out with a warning, unless `all`: runs in a study's directory that its study.json does not list. Warns of runs that a study lacks.
+    Left out unless `all`: those that tune a study, and with a warning runs that its study.json does not list. Warns of runs that a study lacks.
     """
     directory = named_directory(directory)
     if not directory.is_dir():
@@ -157,7 +157,7 @@ def find_runs(directory, all=False):
             if lost := [run for run in listed if not run.is_dir()]:
                 warn(f"{len(lost)} runs are not there, but listed in {path / 'study.json'}: {some(lost)}")
         stack += [(child, around) for child in path.iterdir() if child.is_dir() and not re.search(r"\.(old|damaged|tmp)-", child.name)
-                  and not (is_study and child.name == "tuning")]
+                  and (all or not (is_study and child.name == "tuning"))]
     if all:
         return in_order(found + extra)
     if extra:

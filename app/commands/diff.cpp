@@ -45,7 +45,10 @@ DiffSide side_of(const std::string& name) {
     if (is_study(read)) {
       const Study study = read_study(read, name);
       for (const auto seed : study.seeds) {
-        for (const auto& variant : study.variants) plan(variant.config, seed);
+        for (const auto& variant : study.variants) {
+          plan(variant.config, seed);
+          side.runs.back().variant = variant.name;
+        }
       }
     } else {
       const RunConfig config = read_run_config(read, name);
@@ -58,6 +61,8 @@ DiffSide side_of(const std::string& name) {
   };
   for (const auto& run : side.runs) {
     add("seed", std::to_string(run.seed));
+    if (side.runs.size() > 1) add("variant", run.variant);
+    if (!run.text.empty()) add("what it read (SHA-256)", run.text.substr(0, 16));
     for (const auto& [key, value] : run.keys) add(key, value);
   }
   for (const char* section : {"question", "expect", "compare", "tune"}) {

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
+#include <cstdlib>
 #include <ctime>
 #include <filesystem>
 #include <iostream>
@@ -106,9 +108,12 @@ std::optional<std::string> value_in(const ListedRun& run, const std::string& key
   return key == "seed" ? std::to_string(run.config->seed) : key == "label" ? run.config->label : value_of(*run.config, key);
 }
 
-// 1e-2 and 0.010 are 0.01, as run.json has it.
+// 1e-2, .01 and 0.010 are 0.01, as run.json has it.
 std::string as_in_config(const std::string& value) {
-  const Json parsed = parse_json(value);
+  char* end = nullptr;
+  const double number = std::strtod(value.c_str(), &end);
+  const bool is_number = !value.empty() && *end == 0 && std::isfinite(number);
+  const Json parsed = is_number ? parse_json(number_text(number)) : parse_json(value);
   return parsed.is_discarded() || parsed.is_object() ? value : flat_keys({{"value", parsed}}).at("value");
 }
 

@@ -133,6 +133,9 @@ class Widths(ProgramTest):
         self.assertEqual(seeds(), before)
         self.assertIn("and keeps them", " ".join(self.ok("plan", *words, "--budget", "1m").stdout.split()))
         self.assertNotIn("--budget", again)  # what to do next has its own seeds
+        self.assertIn(f"seeds={before} name=two-tuned", " ".join(again.split()))
+        self.ok("xor", "name=single", *words[2:], "-q")
+        self.assertIn("begun with 1 seed", self.ok("xor", "name=single", *words[2:], "--budget", "1m").stderr)
         for wrong, told in ((("xor", "--budget", "1h"), "train.steps=N sets the steps"), ((*words, "seeds=3", "--budget", "1h"), "leave one of the two out"), ((*words, "seeds=auto", "--budget", "1h"), "added until the study is settled"),
                             ((*words, "--budget", "1"), "write it as in 90s"), (("text", "name=long", *words[2:3], "train.steps=100000", "--budget", "0.1s"), "no seed of this study fits into 100 ms: the probe takes")):
             self.assertIn(told, " ".join(self.fails(2, *wrong).split()))

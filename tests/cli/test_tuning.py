@@ -223,6 +223,11 @@ class Tuning(ProgramTest):
         self.assertIn(f"half of the seeds or more chose the lowest train.optimizer.lr that was tried, or the highest, for {at_an_end[0]}: a wider grid "
                       "may do better (by itself it grows where the first 5 seeds together do best at its end)", said)
 
+    def test_keys_that_a_tuned_kind_brings_along_split_no_comparison(self):
+        self.trained({**STUDY, "seeds": 10, "tune": {"train.optimizer.kind": ["adamw", "lion"], "retune": "per_seed"}})
+        compared = json.loads(self.ok("compare", "runs/study", "--json").stdout)
+        self.assertEqual([(facet["keys"], [pair["seeds"] for pair in facet["pairs"]]) for facet in compared["facets"]], [({}, [10])])
+
     def test_files_within_swept_sections_are_found_beside_the_config(self):
         for table, sign in (("rising", 1), ("falling", -1)):
             self.write(f"below/{table}.csv", "x,y\n" + "".join(f"{x},{sign * x * x}\n" for x in range(-20, 20)))
@@ -230,8 +235,10 @@ class Tuning(ProgramTest):
         path = self.write("below/study.json", {**STUDY, "task": tasks[0], "sweep": {"grid": {"task": tasks, "model.ffn.kind": ["none", "positionwise"]}},
                                                "compare": {"by": "model.ffn.kind", "metric": "val/loss"}, "tune": {**STUDY["tune"], "retune": "per_seed", "seeds": 1}})
         self.ok("plan", path)
-        self.ok("--config", path, "-q")
-        self.ok("--config", path, "-q")
+        for _ in range(2):
+            self.ok("--config", path, "-q")
+        tuned = self.write("below/tuned.json", {**STUDY, "name": "t", "task": tasks[0], "tune": {"task": tasks, "retune": "per_seed"}, "compare": {"metric": "val/loss"}})
+        self.ok("plan", tuned)
 
     def test_from_the_command_line(self):
         path = self.write("plain.json", {k: v for k, v in STUDY.items() if k != "tune"})

@@ -113,6 +113,21 @@ bool mixes_losses(const std::vector<FoundRun>& runs, const std::vector<std::stri
          (is_of_training && goes_with("train.label_smoothing"));
 }
 
+// Those that were tuned, and those that a choice brings along, as a kind does: one variant has several values of them.
+std::set<std::string> keys_of_choices(const std::vector<FoundRun>& runs, const std::vector<std::string>& tuned) {
+  std::set<std::string> out(tuned.begin(), tuned.end());
+  std::map<std::string, const FoundRun*> first;  // of each variant
+  for (const auto& run : runs) {
+    const FoundRun* const before = first.emplace(run.variant, &run).first->second;
+    for (const auto* one : {before, &run}) {
+      for (const auto& [key, value] : one->keys) {
+        if (value_of(*before, key) != value_of(run, key)) out.insert(key);
+      }
+    }
+  }
+  return out;
+}
+
 // One table over several tasks would rank what has no common scale.
 void refuse_mixed_tasks(const std::vector<FoundRun>& runs, const std::string& by) {
   if (by.rfind("task.", 0) == 0) return;
@@ -261,8 +276,8 @@ Comparison compare_runs(std::vector<FoundRun> found, const CompareRequest& reque
   Comparison out;
   auto runs = without_copies(with_formulas_by_name(without_computing(std::move(found), asked.by)), asked.by, out.notes);
   if (request.tuned) {
-    for (auto& run : runs) {
-      for (const auto& key : request.tuned->keys) {
+    for (const auto& key : keys_of_choices(runs, request.tuned->keys)) {
+      for (auto& run : runs) {
         if (key != asked.by) run.keys.erase(key);
       }
     }

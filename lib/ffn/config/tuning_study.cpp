@@ -11,7 +11,7 @@ namespace {
 std::vector<Assignment> at_point(const Variant& variant, const TuningConfig& tune, std::size_t point) {
   auto out = variant.assignments;
   const auto values = tune.point(point);
-  for (std::size_t i = 0; i < values.size(); ++i) out.push_back({tune.axes[i].key, values[i]});
+  for (std::size_t i = 0; i < values.size(); ++i) out.push_back({tune.axes[i].key, values[i], "/tune/" + escape_pointer(tune.axes[i].key)});
   return out;
 }
 

@@ -21,6 +21,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
+// What one side alone may have, and is then no difference.
+constexpr const char *kVariant = "variant", *kContent = "content of task.file (SHA-256)";
+
 /// A run, or the runs of a study, done or planned.
 struct DiffSide {
   std::string name;
@@ -61,8 +64,8 @@ DiffSide side_of(const std::string& name) {
   };
   for (const auto& run : side.runs) {
     add("seed", std::to_string(run.seed));
-    if (side.runs.size() > 1) add("variant", run.variant);
-    if (!run.text.empty()) add("what it read (SHA-256)", run.text.substr(0, 16));
+    if (side.runs.size() > 1) add(kVariant, run.variant);
+    if (!run.text.empty()) add(kContent, run.text.substr(0, 16));
     for (const auto& [key, value] : run.keys) add(key, value);
   }
   for (const char* section : {"question", "expect", "compare", "tune"}) {
@@ -84,8 +87,10 @@ std::vector<std::string> different_keys(const DiffSide& a, const DiffSide& b) {
     for (const auto& [key, values] : side->keys) keys.insert(key);
   }
   std::vector<std::string> out;
-  std::copy_if(keys.begin(), keys.end(), std::back_inserter(out),
-               [&](const auto& key) { return side_values(a, key) != side_values(b, key); });
+  std::copy_if(keys.begin(), keys.end(), std::back_inserter(out), [&](const auto& key) {
+    const auto &of_a = side_values(a, key), &of_b = side_values(b, key);
+    return of_a != of_b && ((key != kVariant && key != kContent) || (!of_a.empty() && !of_b.empty()));
+  });
   return out;
 }
 

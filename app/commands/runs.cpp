@@ -23,6 +23,7 @@
 #include "ffn/report/format.hpp"
 #include "ffn/store/cleanup.hpp"
 #include "ffn/store/json_text.hpp"
+#include "ffn/store/log.hpp"
 #include "ffn/store/note_file.hpp"
 #include "ffn/store/run_directory.hpp"
 #include "ffn/store/study_file.hpp"
@@ -203,7 +204,13 @@ std::map<fs::path, ListedEntry> entries_below(const std::vector<fs::path>& direc
     if (!listed[*study].count(run.path)) ++entry.left;
     else add(entry, run);
   }
-  for (auto& [path, entry] : entries) entry.note = read_note(path);
+  for (auto& [path, entry] : entries) {
+    try {
+      entry.note = read_note(path);
+    } catch (const Error& error) {  // hides nothing else
+      log_warning(error.what());
+    }
+  }
   return entries;
 }
 

@@ -10,7 +10,7 @@ class Question:
     asked: str  # by whom, in Markdown
     studies: list  # names of files in experiments/
     again: list = field(default_factory=list)  # "STUDY key=value ...": another rate, target, budget or task
-    looked: str = "nothing of this"  # what of the outcome was known before the design was fixed
+    looked: str = "nothing of the outcome"  # what of the outcome was known before the design was fixed
     remark: str = ""  # what no table says
     needs_data: bool = False
     long: bool = False  # trained only when asked
@@ -22,7 +22,7 @@ REFERENCE = "a reference computation of a few seeds at one rate"
 
 QUESTIONS = [
     Question("Why is the FFN there?", "courses, after [Vaswani et al. 2017](" + ARXIV + "1706.03762)", ["why-ffn"],
-             ["why-ffn train.optimizer.lr=0.01", "why-ffn train.steps=300"], "the learning tests had passed on the same seeds",
+             ["why-ffn train.optimizer.lr=0.01", "why-ffn train.steps=300"], "the outcome on both sets of seeds",
              "“Attention alone is linear” holds for weights that do not depend on the input. Softmax weights do: heads weight the two values of a mixed "
              "pair differently, which makes mixed and equal pairs linearly separable. What the FFN adds there is not the ability in principle."),
     Question("Are two linear maps one?", "courses; [TensorFlow Playground](https://playground.tensorflow.org)", ["two-linear-maps"],
@@ -30,7 +30,7 @@ QUESTIONS = [
     Question("ReLU, GELU or SiLU?", "[Hendrycks and Gimpel 2016](" + ARXIV + "1606.08415), [Shazeer 2020](" + ARXIV + "2002.05202)",
              ["activations", "activations-tuned", "parity-activations", "spiral-activations", "text-activations"],
              ["parity-activations tune={} train.optimizer.lr=0.01", "spiral-activations train.target.at_least=0.99", "text-activations train.optimizer.lr=0.005"],
-             "XOR and text: earlier studies of these seeds ([README](README.md#outcomes)); parity: " + REFERENCE),
+             "XOR: the outcome on both sets of seeds; text: on the first set; parity: " + REFERENCE),
     Question("How wide?", "[Vaswani et al. 2017](" + ARXIV + "1706.03762), table 3, row C", ["expansion-facts", "expansion-sine", "expansion-text"],
              ["expansion-facts train.steps=100", "expansion-sine task.noise=0", "expansion-text tune={} train.optimizer.lr=0.005"],
              "of 512 facts four times the width and eight times knew all, so there are 2,048"),
@@ -39,13 +39,13 @@ QUESTIONS = [
     Question("Gated or plain, at equal parameters?",
              "[Shazeer 2020](" + ARXIV + "2002.05202) for it; [Allen-Zhu and Li 2024](" + ARXIV + "2404.05405) against it at 100 exposures",
              ["facts", "gated", "tables/digits"], ["facts train.steps=100", "gated train.optimizer.lr=0.005"],
-             "facts and text: earlier studies of these seeds; 100 exposures: " + REFERENCE, needs_data=True),
+             "facts: the outcome on both sets of seeds; text: on the first; 100 exposures: " + REFERENCE, needs_data=True),
     Question("ReLU² or SwiGLU?", "[nanochat](" + GITHUB + "karpathy/nanochat) against [slowrun](" + GITHUB + "qlabs-eng/slowrun/pull/16)", ["relu2-swiglu"],
              ["relu2-swiglu train.steps=300"]),
     Question("A slope below 0 for ReLU²?", "[parameter-golf](" + GITHUB + "openai/parameter-golf/pull/535)", ["leaky-relu2", "leaky-relu2-text"],
              ["leaky-relu2 train.steps=100", "leaky-relu2-text train.optimizer.lr=0.01"], "slope 0.5 on text, at one rate"),
     Question("Dense, or a mixture?", "[megablocks](" + GITHUB + "databricks/megablocks/issues/107), [Wang et al. 2024](" + ARXIV + "2408.15664)", ["clusters", "moe-text"],
-             ["clusters train.steps=500", "moe-text train.optimizer.lr=0.01"], "clusters: an earlier study of these seeds"),
+             ["clusters train.steps=500", "moe-text train.optimizer.lr=0.01"], "clusters: the outcome on both sets of seeds"),
     Question("Narrow experts, shared experts?", "[Dai et al. 2024](" + ARXIV + "2401.06066), [marin](" + GITHUB + "marin-community/marin/issues/5424)", ["fine-grained"],
              ["fine-grained train.optimizer.lr=0.01"]),
     Question("One FFN for all blocks?", "[Pires et al. 2023](" + ARXIV + "2309.01826)", ["one-ffn"], ["one-ffn train.optimizer.lr=0.003"]),
@@ -53,7 +53,7 @@ QUESTIONS = [
              ["hidden-layers model.ffn.activation=relu", "hidden-layers train.steps=100"]),
     Question("How many bits does a parameter hold?", "[Allen-Zhu and Li 2024](" + ARXIV + "2404.05405), [Nichani et al. 2024](" + ARXIV + "2412.06538)", ["capacity"],
              ["capacity train.steps=200"], "the order at one width"),
-    Question("Do units die?", "courses", ["dead-units", "sparsity"], ["dead-units train.steps=100"], "earlier studies of these seeds"),
+    Question("Do units die?", "courses", ["dead-units", "sparsity"], ["dead-units train.steps=100"], "dead units: the outcome on both sets of seeds; zeros: on the first"),
     Question("Can it fit any function?", "courses, after Cybenko 1989 and Hornik 1991", ["approximation"],
              ["approximation train.optimizer.lr=0.03", "approximation train.steps=16000"], REFERENCE + ", of one period",
              "A ReLU layer of one input makes one more straight piece than it has units. Such pieces, not even joined, reach an R² of "
@@ -66,14 +66,14 @@ QUESTIONS = [
     Question("Does a learning rate suit another width?", "[Yang et al. 2021](" + ARXIV + "2203.03466), [mup](" + GITHUB + "microsoft/mup/issues/22)", ["rate-transfer"], [],
              "coordinates after five steps"),
     Question("Do positions change the verdict?", "[Su et al. 2021](" + ARXIV + "2104.09864), [Kazemnejad et al. 2023](" + ARXIV + "2305.19466)", ["positions-ffn"],
-             [], "SwiGLU against SiLU with rotary positions"),
+             [], "SwiGLU against SiLU with rotary positions, on both sets of seeds"),
     Question("A memory, or a dense layer?", "[Lample et al. 2019](" + ARXIV + "1907.05242)", ["memory"], ["memory train.optimizer.lr=0.02"],
-             "an earlier study of these seeds; its rate was chosen after a look at three"),
+             "the outcome on both sets of seeds; the rate was chosen after a look at three of the first"),
     Question("Which tables need it?", "engineers with a table", ["tables/tables", "tables/diabetes", "tables/fashion"], ["tables/tables train.steps=100"],
              "ten splits of each table in " + REFERENCE, needs_data=True),
     Question("How sparse may it be?", "[Makhzani and Frey 2013](" + ARXIV + "1312.5663), [Song et al. 2024](" + ARXIV + "2406.05955)", ["top-k"], ["top-k train.steps=100"]),
     Question("ReLU, GELU or SiLU on text, each at its own rate?", "[Shazeer 2020](" + ARXIV + "2002.05202), table 1", ["text-activations-tuned"],
-             ["text-activations-tuned train.steps=300"], "earlier studies of these seeds", long=True),
+             ["text-activations-tuned train.steps=300"], "the outcome on the first set of seeds", long=True),
     Question("Gated or plain on text, each at its own rate?", "[Shazeer 2020](" + ARXIV + "2002.05202), table 1", ["gated-tuned"],
-             ["gated-tuned train.steps=300"], "earlier studies of these seeds", long=True),
+             ["gated-tuned train.steps=300"], "the outcome on the first set of seeds", long=True),
 ]  # fmt: skip

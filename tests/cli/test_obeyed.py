@@ -212,7 +212,7 @@ class FirstMinutes(ProgramTest):
         self.assertEqual(every("xor"), 1)
         declared = {path.stem: json.loads(re.sub(r"^\s*//.*$", "", path.read_text(), flags=re.MULTILINE)) for path in (ROOT / "experiments").glob("*.json")}
         of_xor = {name for name, config in declared.items() if config.get("extends", "").endswith("/xor.json")}
-        self.assertEqual(len(of_xor), 4)
+        self.assertEqual(len(of_xor), 5)
         for name in of_xor:
             self.assertIn("eval_every", declared[name]["train"], name)
         self.assertEqual(every("dead-units"), 10)

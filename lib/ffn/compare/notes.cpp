@@ -139,7 +139,7 @@ void note_baseline(const std::vector<FoundRun>& runs, Comparison& out) {
     const double mean = std::accumulate(of_runs.begin(), of_runs.end(), 0.0) / static_cast<double>(of_runs.size());
     char text[32];
     std::snprintf(text, sizeof text, "%.3g", mean);
-    parts.push_back((values.size() > 1 ? file + ": " : "") + text);
+    parts.push_back((values.size() > 1 ? shown_value(out, "task.file", file) + ": " : "") + text);
   }
   if (!parts.empty())
     out.notes.push_back("without a model, the " + std::string(of_classes ? "most frequent class" : "mean") +

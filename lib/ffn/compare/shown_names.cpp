@@ -75,7 +75,7 @@ Names names_of_values(const std::vector<FoundRun>& runs, const std::string& key,
   Names out = key == "variant" ? names_of_variants(by_value) : Names();
   for (const auto& [value, with] : by_value) {
     for (const auto& name : {is_by ? common_text(with, [](const FoundRun& run) { return run.label; }) : "", formula_name(with, key, value),
-                             absent_name(with, key, value)}) {
+                             absent_name(with, key, value), key == "task.file" ? value.substr(value.rfind('/') + 1) : ""}) {
       if (name.empty()) continue;
       out[value] = name;
       break;

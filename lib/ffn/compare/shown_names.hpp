@@ -11,8 +11,8 @@ namespace ffn {
 /// The last part of a dotted key; where others among these end with it, too, as many parts as tell it from them: "lr", "norm kind".
 std::string short_name(const std::string& key, const std::vector<std::string>& among);
 
-/// Fills key_names and value_names for `by` and the keys that make facets: a variant is called by its label, a formula by its name, and
-/// a section that is not there "no attention".
+/// Fills key_names and value_names for `by` and the keys that make facets: a variant is called by its label, a formula by its name, a
+/// file without its directory, and a section that is not there "no attention".
 void name_keys_and_values(const std::vector<FoundRun>& runs, const std::vector<std::string>& facet_by, Comparison& comparison);
 
 std::string shown_key(const Comparison& comparison, const std::string& key);

@@ -110,10 +110,14 @@ Removal removal_of(const fs::path& directory) {
 }
 
 void remove_results(const Removal& removal) {
-  for (const auto& file : removal.files) remove_or_throw(file);
-  for (const auto& directory : removal.directories) {
-    if (entries_of(directory).empty()) remove_or_throw(directory);
+  const auto remove_if_empty = [](const fs::path& directory) {
+    if (directory_exists(directory) && entries_of(directory).empty()) remove_or_throw(directory);
+  };
+  for (const auto& file : removal.files) {  // study.json last of all, so that a removal that was killed can go on
+    remove_or_throw(file);
+    remove_if_empty(file.parent_path());
   }
+  for (const auto& directory : removal.directories) remove_if_empty(directory);
   const fs::path around = removal.directories.back().parent_path();
   if (const auto left = entries_of(around); left.size() == 1 && left[0].path.filename() == ".lock") {  // of its last run
     remove_or_throw(left[0].path);

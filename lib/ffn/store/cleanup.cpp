@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <set>
 #include <system_error>
 
 #include "ffn/base/error.hpp"
@@ -73,8 +74,10 @@ void take_entries(const fs::path& directory, bool exported, Removal& out) {
   for (const auto& entry : entries_of(directory)) {
     const std::string name = entry.path.filename().string();
     const bool exports = exported || name == "slurm" || name == "tensorboard";
-    if (entry.type == fs::file_type::directory && (exports || is_results_directory(entry.path))) {
+    if (entry.type == fs::file_type::directory && (exports || entries_of(entry.path).empty() || is_results_directory(entry.path))) {
       take_entries(entry.path, exports, out);
+    } else if (name == ".lock") {
+      out.files.push_back(entry.path);  // alone it would say nothing of whose directory this is
     } else if (entry.type == fs::file_type::regular && (is_our_file(name) || directory.filename() == "slurm")) {
       files.push_back(entry.path);
     } else {
@@ -110,14 +113,15 @@ Removal removal_of(const fs::path& directory) {
 }
 
 void remove_results(const Removal& removal) {
-  const auto remove_if_empty = [](const fs::path& directory) {
-    if (directory_exists(directory) && entries_of(directory).empty()) remove_or_throw(directory);
-  };
-  for (const auto& file : removal.files) {  // study.json last of all, so that a removal that was killed can go on
+  // study.json last of all, so that a removal that was killed can go on.
+  const std::set<fs::path> ours(removal.directories.begin(), removal.directories.end());
+  for (const auto& file : removal.files) {
     remove_or_throw(file);
-    remove_if_empty(file.parent_path());
+    for (fs::path at = file.parent_path(); ours.count(at) > 0 && entries_of(at).empty(); at = at.parent_path()) remove_or_throw(at);
   }
-  for (const auto& directory : removal.directories) remove_if_empty(directory);
+  for (const auto& directory : removal.directories) {
+    if (directory_exists(directory) && entries_of(directory).empty()) remove_or_throw(directory);
+  }
   const fs::path around = removal.directories.back().parent_path();
   if (const auto left = entries_of(around); left.size() == 1 && left[0].path.filename() == ".lock") {  // of its last run
     remove_or_throw(left[0].path);

@@ -12,6 +12,7 @@ class Question:
     again: list = field(default_factory=list)  # "STUDY key=value ...": another rate, target, budget or task
     looked: str = "nothing of the outcome"  # what of the outcome was known before the design was fixed
     remark: str = ""  # what no table says
+    shows_choices: bool = False  # what each variant was tuned to
     needs_data: bool = False
     long: bool = False  # trained only when asked
 
@@ -65,7 +66,7 @@ QUESTIONS = [
              "that eight seeds are too few, so there are ten"),
     Question("Does the optimizer change the verdict?", "[modded-nanogpt](" + GITHUB + "KellerJordan/modded-nanogpt)", ["optimizers"], [], "AdamW: the study facts"),
     Question("Does a learning rate suit another width?", "[Yang et al. 2021](" + ARXIV + "2203.03466), [mup](" + GITHUB + "microsoft/mup/issues/22)", ["rate-transfer"], [],
-             "coordinates after five steps"),
+             "coordinates after five steps", "Rates stand first for 64 hidden units, then for 512.", shows_choices=True),
     Question("Do positions change the verdict?", "[Su et al. 2021](" + ARXIV + "2104.09864), [Kazemnejad et al. 2023](" + ARXIV + "2305.19466)", ["positions-ffn"],
              [], "SwiGLU against SiLU with rotary positions, on both sets of seeds"),
     Question("A memory, or a dense layer?", "[Lample et al. 2019](" + ARXIV + "1907.05242)", ["memory"], ["memory train.optimizer.lr=0.02"],

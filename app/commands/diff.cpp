@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// What one side alone may have, and is then no difference.
+// Keys that one side alone may have; they are then no difference.
 constexpr const char *kVariant = "variant", *kContent = "content of task.file (SHA-256)";
 
 /// A run, or the runs of a study, done or planned.

@@ -86,8 +86,9 @@ TEST_CASE("the middle of neighbours that are as good is chosen", "[tuning]") {
   CHECK(choose_point({worse, best, as_good, worse}, kLow, true).index == 1);
   CHECK(choose_point({as_good, worse, best, worse}, kLow, true).index == 2);  // no neighbour
   CHECK(choose_point({worse, as_good, as_good, best}, kLow, false).index == 3);
-  // One seed has no standard error.
+  // One seed has no standard error: only what is equal is as good.
   CHECK(choose_point({{1.001}, {1.0}, {1.001}}, kLow, true).index == 1);
+  CHECK(choose_point({{1.001}, {1.0}, {1.0}, {1.0}}, kLow, true).index == 2);
 }
 
 // Seven rates, each next one away from the best worse by `step` sd of a run's noise. With the lower of two in the middle, as until 0.4,

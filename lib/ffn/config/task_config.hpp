@@ -82,7 +82,8 @@ struct FactsConfig {
   static constexpr const char* kKind = "facts";
   static constexpr const char* kDoc =
       "Random facts: each of N keys (a token) has one of V values, drawn by the seed. All are trained, and all are validated: how much does a "
-      "layer memorise? With lr_scale {\"embedding\": 0, \"head\": 0} the feed-forward layer alone does.";
+      "layer memorise? With lr_scale {\"embedding\": 0, \"head\": 0} the feed-forward layer alone does. "
+      "val/bits_per_param is N (log2 V - val/loss / ln 2) / parameters of the feed-forward layers; val/most_bits_per_param that of no loss.";
   static constexpr Target kTarget = Target::classes;
   std::int64_t facts = 512;
   std::int64_t values = 32;

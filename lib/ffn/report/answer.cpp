@@ -233,8 +233,8 @@ std::string how_sure(const Comparison& c) {
   for (const auto& [reference, names] : tied)
     text += " The same as " + shown_value(c, reference) + " with every seed: " + enumeration(names) + ".";
   for (const auto& [reference, names] : nothing)
-    text += " No run " + std::string(is_time_metric(c.metric) ? "got to the target" : "has a value of " + c.metric) + " with " +
-            shown_value(c, reference) + ", nor with " + enumeration(names) + ".";
+    text += " With " + enumeration(names) + " no run " + (is_time_metric(c.metric) ? "got to the target" : "has a value of " + c.metric) +
+            ", nor with " + shown_value(c, reference) + (c.facets.size() > 1 ? " there." : ".");
   for (const auto& found : with_verdict(c, is(Verdict::too_few_seeds))) {
     const auto& pair = *found.pairs[0];
     return text + " " + std::to_string(pair.paired.num_seeds) + (pair.paired.num_seeds == 1 ? " seed is" : " seeds are") +

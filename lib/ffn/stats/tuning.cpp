@@ -68,8 +68,8 @@ bool is_as_good(const std::vector<Outcome>& point, const std::vector<Outcome>& b
     if (has_value(point[i]) != has_value(best[i])) return false;
     if (has_value(point[i])) worse_by.push_back(sign * (*point[i] - *best[i]));
   }
-  if (worse_by.size() < 2) return false;
-  return mean(worse_by) <= standard_error(worse_by);
+  if (worse_by.empty()) return false;
+  return mean(worse_by) <= (worse_by.size() > 1 ? standard_error(worse_by) : 0.0);
 }
 
 }  // namespace

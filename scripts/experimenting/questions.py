@@ -73,7 +73,7 @@ QUESTIONS = [
     Question("A memory, or a dense layer?", "[Lample et al. 2019](" + ARXIV + "1907.05242)", ["memory"], ["memory train.optimizer.lr=0.02"],
              "the outcome on both sets of seeds; the rate was chosen after a look at three of the first"),
     Question("Which tables need it?", "engineers with a table", ["tables/tables", "tables/diabetes", "tables/fashion"], ["tables/tables train.steps=100"],
-             "ten splits of each table in " + REFERENCE, needs_data=True),
+             "ten splits of each table in " + REFERENCE + "; a fault in the choice among equal rates was mended after a look at both sets", needs_data=True),
     Question("How sparse may it be?", "[Makhzani and Frey 2013](" + ARXIV + "1312.5663), [Song et al. 2024](" + ARXIV + "2406.05955)", ["top-k"], ["top-k train.steps=100"]),
     Question("SwiGLU, or a layer of your own?", "engineers with an idea", ["own-layer"],
              ["own-layer model.residual=true", "own-layer task.bits=4 train.steps=400"],

@@ -11,6 +11,7 @@
 #include "ffn/compare/shown_names.hpp"
 #include "ffn/config/metrics.hpp"
 #include "ffn/config/named_tasks.hpp"
+#include "ffn/config/tuning.hpp"
 
 namespace ffn {
 
@@ -223,7 +224,49 @@ void note_unmeasured(Comparison& out) {
                         ", and not compared there");
 }
 
+// Choices by another metric than the compared one, choices at the ends of their grid, and what one choice leaves open.
+void note_tuning(Comparison& out) {
+  if (!out.tuned) return;
+  const auto& tuned = *out.tuned;
+  if (const auto same = tuning_metric(out.metric); tuned.metric != same)
+    out.notes.push_back("values were chosen by " + tuned.metric + " and are compared by " + out.metric +
+                        ", which other values may suit better; tune.metric=" + same + " chooses by what is compared");
+  for (std::size_t i = 0; i < tuned.keys.size(); ++i) {
+    std::vector<std::string> at_edge;
+    for (const auto& variant : tuned.variants) {
+      if (std::find(variant.edge.begin(), variant.edge.end(), tuned.keys[i]) != variant.edge.end()) at_edge.push_back(variant.name);
+    }
+    if (at_edge.empty()) continue;
+    out.notes.push_back(tuned.per_seed
+                            ? "half of the seeds or more chose the lowest " + tuned.keys[i] + " that was tried, or the highest, for " +
+                                  join(at_edge) +
+                                  ": a wider grid may do better (by itself it grows where the first 5 seeds together do best at its end)"
+                            : "the chosen " + tuned.keys[i] + " is the lowest or highest that was tried for " + join(at_edge) +
+                                  ": a wider grid may do better");
+  }
+  if (tuned.variants.size() < 2 || tuned.per_seed) return;
+  std::size_t judging_seeds = 0;
+  for (const auto& facet : out.facets) {
+    for (const auto& group : facet.groups) judging_seeds = std::max(judging_seeds, group.num_runs);
+  }
+  if (auto caution = caution_about_one_choice(tuned.seeds, judging_seeds, out.min_effect); !caution.empty())
+    out.notes.push_back(std::move(caution));
+}
+
 }  // namespace
+
+std::string caution_about_one_choice(std::size_t tuning_seeds, std::size_t judging_seeds, double min_effect) {
+  constexpr std::size_t kMeasured = 5;
+  constexpr std::size_t kSeedsForChosen = 20;
+  if (judging_seeds >= kSeedsForChosen && min_effect > 0) return "";
+  const std::string here = tuning_seeds < kMeasured ? ", and tune.seeds is only " + std::to_string(tuning_seeds) +
+                                                          " here, which leaves more to chance (5 is the default)"
+                                                    : "";
+  return "one choice for all seeds is drawn by chance, too: chosen with 5 seeds, two equal variants can get a verdict in up to 23 % of studies" +
+         here + ". " +
+         std::string(judging_seeds < kSeedsForChosen ? "Judge with 20 seeds and a compare.min_effect" : "Set compare.min_effect") +
+         ", or tune anew for every seed (tune.retune=per_seed)";
+}
 
 void note_constant(const std::vector<FoundRun>& runs, const std::vector<std::string>& varying, Comparison& out) {
   const auto values = ordered_values(runs, out.by);
@@ -233,6 +276,7 @@ void note_constant(const std::vector<FoundRun>& runs, const std::vector<std::str
 }
 
 void add_notes(const std::vector<FoundRun>& runs, const std::vector<std::string>& varying, bool is_time, Comparison& out) {
+  note_tuning(out);
   note_what_goes_along(runs, varying, out);
   note_sizes(out);
   note_unmeasured(out);

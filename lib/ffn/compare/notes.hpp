@@ -13,6 +13,9 @@ namespace ffn {
 /// among the runs; `is_time`: the metric is a time to a target.
 void add_notes(const std::vector<FoundRun>& runs, const std::vector<std::string>& varying, bool is_time, Comparison& comparison);
 
+/// What one tuned choice for all seeds leaves to chance; empty where seeds and min_effect make up for it.
+std::string caution_about_one_choice(std::size_t tuning_seeds, std::size_t judging_seeds, double min_effect);
+
 /// Says so where the key that was asked for has one value only.
 void note_constant(const std::vector<FoundRun>& runs, const std::vector<std::string>& varying, Comparison& comparison);
 

@@ -234,7 +234,6 @@ std::vector<DocumentPart> document_of(const Comparison& c, bool details, bool ex
       say(curve_caption(*c.tuned));
       show(curve_table(*c.tuned));
     }
-    for (const auto& text : tuned_notes(c)) note(text);
   }
   if (details) {
     say(title(c));

@@ -62,49 +62,6 @@ std::string tuned_sentence(const TuningResult& tuned) {
          ": " + join(choices_text(tuned), "; ") + ". These are verdicts on the chosen values.";
 }
 
-std::vector<std::string> tuned_notes(const Comparison& c) {
-  std::vector<std::string> notes;
-  if (!c.tuned) return notes;
-  const auto& tuned = *c.tuned;
-  if (const auto same = tuning_metric(c.metric); tuned.metric != same)
-    notes.push_back("values were chosen by " + tuned.metric + " and are compared by " + c.metric +
-                    ", which other values may suit better; tune.metric=" + same + " chooses by what is compared");
-  for (std::size_t i = 0; i < tuned.keys.size(); ++i) {
-    std::vector<std::string> at_edge;
-    for (const auto& variant : tuned.variants) {
-      if (std::find(variant.edge.begin(), variant.edge.end(), tuned.keys[i]) != variant.edge.end()) at_edge.push_back(variant.name);
-    }
-    if (at_edge.empty()) continue;
-    notes.push_back(tuned.per_seed
-                        ? "half of the seeds or more chose the lowest " + tuned.keys[i] + " that was tried, or the highest, for " +
-                              join(at_edge) +
-                              ": a wider grid may do better (by itself it grows where the first 5 seeds together do best at its end)"
-                        : "the chosen " + tuned.keys[i] + " is the lowest or highest that was tried for " + join(at_edge) +
-                              ": a wider grid may do better");
-  }
-  if (tuned.variants.size() < 2 || tuned.per_seed) return notes;
-  std::size_t judging_seeds = 0;
-  for (const auto& facet : c.facets) {
-    for (const auto& group : facet.groups) judging_seeds = std::max(judging_seeds, group.num_runs);
-  }
-  if (auto caution = caution_about_one_choice(tuned.seeds, judging_seeds, c.min_effect); !caution.empty())
-    notes.push_back(std::move(caution));
-  return notes;
-}
-
-std::string caution_about_one_choice(std::size_t tuning_seeds, std::size_t judging_seeds, double min_effect) {
-  constexpr std::size_t kMeasured = 5;
-  constexpr std::size_t kSeedsForChosen = 20;
-  if (judging_seeds >= kSeedsForChosen && min_effect > 0) return "";
-  const std::string here = tuning_seeds < kMeasured ? ", and tune.seeds is only " + std::to_string(tuning_seeds) +
-                                                          " here, which leaves more to chance (5 is the default)"
-                                                    : "";
-  return "one choice for all seeds is drawn by chance, too: chosen with 5 seeds, two equal variants can get a verdict in up to 23 % of studies" +
-         here + ". " +
-         std::string(judging_seeds < kSeedsForChosen ? "Judge with 20 seeds and a compare.min_effect" : "Set compare.min_effect") +
-         ", or tune anew for every seed (tune.retune=per_seed)";
-}
-
 std::string curve_caption(const TuningResult& tuned) {
   return tuned.metric + " by " + join(tuned.keys, " and ") + ", mean of the tuning runs that have it; bad: runs without; " +
          (tuned.per_seed ? "in brackets how many seeds chose it" : "* is chosen") + (tuned.by_ranks ? "; chosen by mean ranks" : "");

@@ -264,7 +264,6 @@ std::optional<Figure> tuning_figure(const Comparison& c) {
                      : std::string()) +
                 ". A ring is " + (tuned.per_seed ? "what some seed chose" : "the choice") +
                 ", with an arrow where it stands at the end of what was tried; ✕ above: no run had a value.";
-  out.notes = tuned_notes(c);
   if (tuned.variants.size() <= kMostSeriesTogether) {
     for (std::size_t v = 0; v < tuned.variants.size(); ++v) out.legend.push_back({v, tuned.variants[v].name});
   }

@@ -1,6 +1,4 @@
 // Run directories → FoundRun.
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -13,6 +11,7 @@
 #include "ffn/base/suggest.hpp"
 #include "ffn/compare/compare.hpp"
 #include "ffn/compare/run_keys.hpp"
+#include "ffn/compare/run_search.hpp"
 #include "ffn/config/accounting.hpp"
 #include "ffn/config/named_tasks.hpp"
 #include "ffn/config/younger_keys.hpp"
@@ -100,20 +99,6 @@ void take_config(const Json& found, const fs::path& path, FoundRun& run) {
     run.keys.erase(key);  // they make no other run
 }
 
-// ---- where runs are
-
-/// One place, and what the study around it says belongs there.
-struct FoundPlace {
-  fs::path path;
-  bool listed_only = false;  // by a study.json; nothing is there
-  bool extra = false;        // it lies in a study's directory, and the study does not list it
-  std::shared_ptr<const StudyFile> study = nullptr;
-  std::size_t index = 0;  // among the study's runs
-
-  const StudyFile::Variant& variant() const { return study->variants[index % study->variants.size()]; }
-  const std::string& identity() const { return variant().identities[index / study->variants.size()]; }
-};
-
 // In the study's words: its label, and its width, which may have been trained as another key.
 Json in_words_of(const StudyFile::Variant& variant, Json config) {
   config["label"] = variant.label;
@@ -158,124 +143,6 @@ FoundRun read_run(const FoundPlace& place) {
     run.flops_per_token = run.summary->cost.flops;
   }
   return run;
-}
-
-/// A directory by its inode: links may lead back, and one run may be reached twice. Empty where there is none.
-std::string inode_of(const fs::path& directory) {
-  struct stat status = {};
-  return ::stat(directory.c_str(), &status) == 0 ? std::to_string(status.st_dev) + ":" + std::to_string(status.st_ino) : "";
-}
-
-constexpr std::size_t kMostDirectories = 50'000;  // that hold no run themselves
-
-class Search {
- public:
-  explicit Search(TuningRuns tuning) : tuning_(tuning) {}
-
-  std::vector<FoundPlace> all;
-  std::vector<fs::path> studies;
-  std::vector<std::string> damaged_studies;
-
-  void below(const fs::path& directory) { look_in(directory, nullptr); }
-
-  /// The same directory, reached twice.
-  void drop_copies() {
-    std::set<std::string> seen;
-    const auto is_copy = [&](const FoundPlace& place) { return !place.listed_only && !seen.insert(inode_of(place.path)).second; };
-    all.erase(std::remove_if(all.begin(), all.end(), is_copy), all.end());
-  }
-
-  /// Of a run or a variant that is named by itself, the study around it says what belongs there, too.
-  void find_studies_above() {
-    std::map<fs::path, std::map<fs::path, std::size_t>> listed;
-    std::map<fs::path, std::shared_ptr<const StudyFile>> known;
-    for (auto& place : all) {
-      if (place.study || place.extra || place.listed_only) continue;
-      const fs::path path = fs::absolute(place.path).lexically_normal(), study = path.parent_path().parent_path();
-      if (known.find(study) == known.end()) {
-        known[study] = nullptr;
-        try {
-          if (auto file = read_study_file(study)) {
-            const auto runs = file->run_directories(study);
-            for (std::size_t i = 0; i < runs.size(); ++i) listed[study].emplace(runs[i], i);
-            known[study] = std::make_shared<const StudyFile>(std::move(*file));
-          }
-        } catch (const Error&) {  // whoever names the study hears of it
-        }
-      }
-      const auto at = listed[study].find(path);
-      if (at == listed[study].end()) continue;
-      place.study = known[study];
-      place.index = at->second;
-    }
-  }
-
- private:
-  using Listed = std::map<fs::path, bool>;  // whether there is a run
-
-  // `around`: what the study around this directory lists, if there is one.
-  void look_in(const fs::path& directory, const Listed* around) {
-    const auto known = around ? around->find(directory) : Listed::const_iterator();
-    const bool listed = around && known != around->end();  // then it stands among the places already
-    if (listed ? known->second : holds_run(directory)) {
-      if (!listed) all.push_back({directory, false, around != nullptr});
-      return;
-    }
-    if (!searched_.insert(inode_of(directory)).second) return;
-    if (searched_.size() > kMostDirectories + all.size())
-      throw DataError("more than " + std::to_string(kMostDirectories) + " directories to search; the last one was " + directory.string(),
-                      "name the directory that results went to");
-    Listed of_study;
-    if (take_study(directory, of_study)) around = &of_study;
-    for (const auto& [path, type] : entries_of(directory)) {
-      const std::string name = path.filename().string();
-      const bool is_directory = type == fs::file_type::directory || (type == fs::file_type::symlink && directory_exists(path));
-      const bool tunes = name == kTuningDirectory && around == &of_study && tuning_ == TuningRuns::leave_out;
-      if (is_directory && !is_no_result(name) && !tunes) look_in(path, around);
-    }
-  }
-
-  // Whether this is a study's directory, and its runs.
-  bool take_study(const fs::path& directory, Listed& of_study) {
-    try {
-      auto file = read_study_file(directory);
-      if (!file && path_exists(comparison_path(directory)))
-        throw DataError(study_file_path(directory).string() + ": missing, and so is its copy", kLostStudyRemedy);
-      if (!file) return false;
-      const auto study = std::make_shared<const StudyFile>(std::move(*file));
-      const auto runs = study->run_directories(directory);
-      for (std::size_t i = 0; i < runs.size(); ++i) {
-        const bool is_there = holds_run(runs[i]);
-        if (of_study.emplace(runs[i], is_there).second) all.push_back({runs[i], !is_there, false, study, i});
-      }
-      studies.push_back(directory);
-      if (!study->lost.empty())
-        damaged_studies.push_back(study->lost +
-                                  "; its copy, study.json.bak, is read instead; starting the study again writes the file anew");
-      return true;
-    } catch (const Error& error) {
-      damaged_studies.push_back(std::string(error.what()) +
-                                "; not known without it: which runs are the study's, its reference, smallest difference that matters, "
-                                "tuning and interim analyses; every run below it counts instead; " +
-                                error.hint());
-      return false;
-    }
-  }
-
-  TuningRuns tuning_;
-  std::set<std::string> searched_;
-};
-
-Search places_below(const std::vector<fs::path>& directories, TuningRuns tuning) {
-  Search search(tuning);
-  for (const auto& given : directories) {
-    const fs::path directory = named_directory(given);
-    if (!directory_exists(directory)) throw DataError("no directory " + directory.string());
-    search.below(directory.lexically_normal());
-  }
-  search.drop_copies();
-  search.find_studies_above();
-  return search;
 }
 
 // One content of a file has one name, wherever it lay and whatever it was called when a run was trained; two have two, also where one took
@@ -347,7 +214,7 @@ FoundRun pending_run(const RunConfig& config, const fs::path& path) {
 }
 
 FoundRuns find_runs(const std::vector<fs::path>& directories, Extras extras) {
-  auto search = places_below(directories, TuningRuns::leave_out);
+  auto search = search_runs(directories, TuningRuns::leave_out);
   FoundRuns found;
   found.damaged_studies = std::move(search.damaged_studies);
   auto& places = search.all;
@@ -380,7 +247,7 @@ FoundRuns find_runs(const std::vector<fs::path>& directories, Extras extras) {
 }
 
 RunPlaces find_run_places(const std::vector<fs::path>& directories, TuningRuns tuning) {
-  auto search = places_below(directories, tuning);
+  auto search = search_runs(directories, tuning);
   RunPlaces out;
   for (auto& place : search.all) (place.listed_only ? out.missing : out.there).push_back(std::move(place.path));
   out.studies = std::move(search.studies);

@@ -55,24 +55,22 @@ const std::vector<PairResult>& pairs_with(const Comparison& c, const Facet& face
 }
 
 std::vector<Found> with_verdict(const Comparison& c, const std::function<bool(const PairResult&)>& holds) {
-  const auto values = values_of(c);
-  std::vector<std::string> references = {c.reference};
-  std::copy_if(values.begin(), values.end(), std::back_inserter(references), [&](const auto& value) { return value != c.reference; });
-  std::vector<Found> out;
-  for (const auto& reference : references) {
-    for (const auto& value : values) {
-      Found found{value, reference, {}, {}};
-      for (const auto& facet : c.facets) {
-        for (const auto& pair : pairs_with(c, facet, reference)) {
-          if (pair.value == value && pair.reference == reference && holds(pair)) {
-            found.pairs.push_back(&pair);
-            found.facets.push_back(&facet);
-          }
-        }
+  std::map<std::string, std::size_t> place;
+  for (const auto& value : values_of(c)) place.emplace(value, place.size() + 1);
+  std::map<std::pair<std::size_t, std::size_t>, Found> found;  // the study's reference first
+  for (const auto& facet : c.facets) {
+    for (const auto* pairs : {&facet.pairs, &facet.further_pairs}) {
+      for (const auto& pair : *pairs) {
+        if (!holds(pair)) continue;
+        const std::size_t reference = pair.reference == c.reference ? 0 : place.at(pair.reference);
+        auto& with = found.try_emplace({reference, place.at(pair.value)}, Found{pair.value, pair.reference, {}, {}}).first->second;
+        with.pairs.push_back(&pair);
+        with.facets.push_back(&facet);
       }
-      if (!found.pairs.empty()) out.push_back(std::move(found));
     }
   }
+  std::vector<Found> out;
+  for (auto& entry : found) out.push_back(std::move(entry.second));
   return out;
 }
 

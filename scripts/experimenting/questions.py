@@ -12,7 +12,7 @@ class Question:
     again: list = field(default_factory=list)  # "STUDY key=value ...": another rate, target, budget or task
     looked: str = "nothing of the outcome"  # what of the outcome was known before the design was fixed
     remark: str = ""  # what no table says
-    shows_choices: bool = False  # what each variant was tuned to
+    shows_choices: str = ""  # in which order; then the page says what each variant was tuned to
     needs_data: bool = False
     long: bool = False  # trained only when asked
 
@@ -69,10 +69,10 @@ QUESTIONS = [
              "that eight seeds are too few, so there are ten"),
     Question("Does the optimizer change the verdict?", "[modded-nanogpt](" + GITHUB + "KellerJordan/modded-nanogpt)", ["optimizers"], ["optimizers train.steps=100"], "AdamW: the study facts"),
     Question("Does a learning rate suit another width?", "[Yang et al. 2021](" + ARXIV + "2203.03466), [mup](" + GITHUB + "microsoft/mup/issues/22)", ["rate-transfer"], ["rate-transfer train.steps=100"],
-             "coordinates after five steps", "Rates stand first for 64 hidden units, then for 512.", shows_choices=True),
+             "coordinates after five steps", "A scaling transfers the rate if both widths choose the same one. The grid tells rates apart that differ by a factor of 3.2.", shows_choices="first for 64 hidden units, then for 512"),
     Question("Do positions change the verdict?", "[Su et al. 2021](" + ARXIV + "2104.09864), [Kazemnejad et al. 2023](" + ARXIV + "2305.19466)", ["positions-ffn"],
              ["positions-ffn train.optimizer.lr=0.003"], "SwiGLU against SiLU with rotary positions, on both sets of seeds",
-             "The effect of the positions is one of the rate: at 0.003 SwiGLU is better with all of them."),
+             "At a rate of 0.003 SwiGLU is better with all of them: the change of sign belongs to the rate."),
     Question("A memory, or a dense layer?", "[Lample et al. 2019](" + ARXIV + "1907.05242)", ["memory"], ["memory train.optimizer.lr=0.02"],
              "the outcome on both sets of seeds; the rate was chosen after a look at three of the first"),
     Question("Which tables need it?", "engineers with a table; [Gorishniy et al. 2021](" + ARXIV + "2106.11959)", ["tables/tables", "tables/diabetes", "tables/fashion"], ["tables/tables train.steps=100"],

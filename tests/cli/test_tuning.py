@@ -254,10 +254,9 @@ class Readme(ProgramTest):
         text = " ".join(" ".join((ROOT / file).read_text(encoding="utf-8") for file in ("README.md", "configs/README.md")).split())
         command = re.search(r" ffn-train ([^`]*name=fair[^`]*) ```", text)[1].split()
         fair = json.loads(self.ok(*command, "-q", "--json").stdout)
-        centre = {group["value"]: group["mean"] for group in fair["facets"][0]["groups"]}
-        said = re.search(r"ReLU takes (\S+) steps, GELU (\S+) and SiLU (\S+)\. Only SiLU", text).groups()
-        for value, number in zip(("relu", "gelu", "silu"), said):
-            self.assertAlmostEqual(centre[value], float(number), delta=0.5)  # other instruction sets round differently
+        verdicts = {pair["value"]: pair["verdict"] for pair in fair["facets"][0]["pairs"]}
+        self.assertIn("SiLU is worse on three of four sets of 20 seeds (from 0,", text)  # the sets after it are not run here
+        self.assertEqual(verdicts, {"gelu": "undecided", "silu": "worse"})
         self.assertIn("neither claim holds, and it ends with exit code 5", text)
         changed = re.search(r"`ffn-train (activations name=tuned [^`]*)`", text)[1].split()
         result = self.run_program(*changed, "-q")

@@ -34,7 +34,7 @@ QUESTIONS = [
              "XOR: the outcome on both sets of seeds, at another rate and to an accuracy; text: on the first set; parity: " + REFERENCE),
     Question("How wide?", "[Vaswani et al. 2017](" + ARXIV + "1706.03762), table 3, row C", ["expansion", "expansion-facts", "expansion-sine", "expansion-text"],
              ["expansion-facts train.steps=100", "expansion-sine task.noise=0", "expansion-text tune={} train.optimizer.lr=0.005"],
-             "XOR: the outcome on both sets of seeds; of 512 facts four times the width and eight times knew all, so there are 2,048"),
+             "XOR: the outcome on both sets of seeds; of 512 facts four times the width and eight times knew all, so there are 2,048, and of those the outcome with 12 seeds"),
     Question("Is one hidden unit enough for XOR?", "[Artificial Intelligence Stack Exchange 27010](https://ai.stackexchange.com/q/27010)", ["one-unit"],
              ["one-unit train.optimizer.lr=0.1", "one-unit model.d_model=8"],
              remark="“14 of 40”: so many seeds get there. One unit of a monotone activation gives a monotone function of one weighted sum, and none of those has "
@@ -47,7 +47,7 @@ QUESTIONS = [
     Question("ReLU² or SwiGLU?", "[nanochat](" + GITHUB + "karpathy/nanochat) against [slowrun](" + GITHUB + "qlabs-eng/slowrun/pull/16)", ["relu2-swiglu"],
              ["relu2-swiglu train.steps=300"]),
     Question("A slope below 0 for the square of ReLU?", "[parameter-golf](" + GITHUB + "openai/parameter-golf/pull/535)", ["leaky-relu2", "leaky-relu2-text"],
-             ["leaky-relu2 train.steps=100", "leaky-relu2-text train.optimizer.lr=0.01"], "slope 0.5 on text, at one rate"),
+             ["leaky-relu2 train.steps=100", "leaky-relu2-text train.optimizer.lr=0.01"], "text: slope 0.5, at one rate; facts: the outcome with 10 seeds"),
     Question("Dense, or a mixture?", "[megablocks](" + GITHUB + "databricks/megablocks/issues/107), [Wang et al. 2024](" + ARXIV + "2408.15664)", ["clusters", "moe-text"],
              ["clusters train.steps=500", "moe-text train.optimizer.lr=0.01"], "clusters: the outcome on both sets of seeds"),
     Question("Narrow experts, shared experts?", "[Dai et al. 2024](" + ARXIV + "2401.06066), [marin](" + GITHUB + "marin-community/marin/issues/5424)", ["fine-grained"],
@@ -57,7 +57,7 @@ QUESTIONS = [
              ["hidden-layers model.ffn.activation=relu", "hidden-layers train.steps=100"]),
     Question("How many bits does a parameter hold?", "[Allen-Zhu and Li 2024](" + ARXIV + "2404.05405), [Nichani et al. 2024](" + ARXIV + "2412.06538)", ["capacity"],
              ["capacity train.steps=100"], "the order at one width"),
-    Question("Do units die?", "courses, such as [CS231n](https://cs231n.github.io/neural-networks-1/)", ["dead-units", "sparsity"], ["dead-units train.steps=100", "sparsity train.steps=100"], "dead units: the outcome on both sets of seeds; zeros: on the first"),
+    Question("Do units die?", "courses, such as [CS231n](https://cs231n.github.io/neural-networks-1/)", ["dead-units", "sparsity"], ["dead-units train.steps=100", "sparsity train.steps=100"], "dead units: the outcome on both sets of seeds; zeros: after 600 steps"),
     Question("Can it fit any function?", "courses, after Cybenko 1989 and Hornik 1991; [Nielsen](http://neuralnetworksanddeeplearning.com/chap4.html)", ["approximation"],
              ["approximation train.optimizer.lr=0.03", "approximation train.steps=16000"], REFERENCE + ", of one period",
              "A ReLU layer of one input makes one more straight piece than it has units. Such pieces, not even joined, reach an R² of "

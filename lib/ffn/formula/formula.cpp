@@ -58,16 +58,22 @@ class Compiler {
 
   void problem(const std::string& message) { problems_.push_back({key_, message}); }
 
-  void problem_at(std::size_t begin, std::size_t end, std::size_t at, const std::string& message, const std::string& hint = "") {
+  /// kUnknown: the value of what is wrong.
+  int problem_at(std::size_t begin, std::size_t end, std::size_t at, const std::string& message, const std::string& hint = "") {
     problem(pointed_out(*source_, begin, end, at, message) + (hint.empty() ? "" : "\n    " + hint));
+    return kUnknown;
   }
-  void problem_at(const Syntax& tree, const std::string& message, const std::string& hint = "") {
-    problem_at(tree.begin, tree.end, tree.begin, message, hint);
+  int problem_at(const Syntax& tree, const std::string& message, const std::string& hint = "") {
+    return problem_at(tree.begin, tree.end, tree.begin, message, hint);
   }
+  int problem_at_operator(const Syntax& tree, const std::string& message, const std::string& hint = "") {
+    return problem_at(tree.begin, tree.end, tree.at, message, hint);
+  }
+  int problem_at(const SyntaxProblem& wrong) { return problem_at(wrong.begin, wrong.end, wrong.begin, wrong.message); }
 
   std::optional<Syntax> parsed(const std::string& text) {
     auto result = parse_formula(text);
-    if (result.problem) problem_at(result.problem->begin, result.problem->end, result.problem->begin, result.problem->message);
+    if (result.problem) problem_at(*result.problem);
     return std::move(result.tree);
   }
 
@@ -112,7 +118,7 @@ class Compiler {
       case Syntax::Kind::negate: {
         const int of = value(tree.parts[0]);
         if (of == kUnknown) return kUnknown;
-        if (tree.text != "-") return refused({tree.begin, tree.end, "a layer has no operator '" + tree.text + "'"});
+        if (tree.text != "-") return problem_at(tree, "a layer has no operator '" + tree.text + "'");
         if (at(of).op == FormulaOp::number) return number(-at(of).number, tree);
         return nodes_.elementwise(FormulaOp::multiply, number(-1, tree), of, written(tree));
       }
@@ -139,10 +145,9 @@ class Compiler {
     if (const auto let = lets_.find(name); let != lets_.end()) return let_value(tree, let->second);
     if (FormulaParameter* parameter = find_parameter(name)) {
       parameter->used = true;
-      if (parameter->is_matrix()) {
-        problem_at(tree, "'" + name + "' is a matrix " + with_sizes(parameter->texts) + "; a matrix can only be the right operand of @");
-        return kUnknown;
-      }
+      if (parameter->is_matrix())
+        return problem_at(tree,
+                          "'" + name + "' is a matrix " + with_sizes(parameter->texts) + "; a matrix can only be the right operand of @");
       FormulaNode out{FormulaOp::parameter, {}, false, parameter->shape[0]};
       out.parameter = static_cast<int>(parameter - parameters_.data());
       out.text = name;
@@ -167,15 +172,9 @@ class Compiler {
   }
 
   int let_value(const Syntax& tree, Let& let) {
-    if (let.state == Let::State::at_work) {
-      problem_at(tree, "'" + tree.text + "' is made of itself");
-      return kUnknown;
-    }
+    if (let.state == Let::State::at_work) return problem_at(tree, "'" + tree.text + "' is made of itself");
     if (let.state == Let::State::done) return let.node;
-    if (++let_depth_ > 64) {
-      problem_at(tree, "more than 64 names that rest on each other");
-      return kUnknown;
-    }
+    if (++let_depth_ > 64) return problem_at(tree, "more than 64 names that rest on each other");
     let.state = Let::State::at_work;
     const std::string key = key_;
     const std::string* source = source_;
@@ -199,19 +198,14 @@ class Compiler {
     if (!matrix || !matrix->is_matrix()) {
       const bool is_known = right.kind != Syntax::Kind::name || lets_.count(right.text) > 0;
       if (!matrix && !is_known && name(right) == kUnknown) return kUnknown;  // nothing of that name
-      if (matrix) {
-        problem_at(tree.begin, tree.end, tree.at,
-                   "'" + right.text + "' is a vector " + with_sizes(matrix->texts) + "; the right operand of @ must be a matrix");
-        matrix->used = true;
-      } else problem_at(tree.begin, tree.end, tree.at, "the right operand of @ must be the name of a matrix", parentheses_hint(left));
-      return kUnknown;
+      if (!matrix) return problem_at_operator(tree, "the right operand of @ must be the name of a matrix", parentheses_hint(left));
+      matrix->used = true;
+      return problem_at_operator(
+          tree, "'" + right.text + "' is a vector " + with_sizes(matrix->texts) + "; the right operand of @ must be a matrix");
     }
     matrix->used = true;
     if (in == kUnknown) return kUnknown;
-    if (!at(in).batched) {
-      problem_at(tree.begin, tree.end, tree.at, "the left side does not depend on x");
-      return kUnknown;
-    }
+    if (!at(in).batched) return problem_at_operator(tree, "the left side does not depend on x");
     const std::size_t first = transposed ? 1 : 0, last = 1 - first;
     if (at(in).width != matrix->shape[first]) {
       std::string better;
@@ -220,13 +214,13 @@ class Compiler {
           better += (better.empty() ? "" : ", ") + ("'" + other.name + "' " + with_sizes(other.texts));
       }
       const std::string hint = parentheses_hint(left);
-      problem_at(tree.begin, tree.end, tree.at,
-                 "'@': the left side ends in " + width_of(in) + ", '" + right.text + "' " +
-                     with_sizes({matrix->texts[first], matrix->texts[last]}) + " begins with " + std::to_string(matrix->shape[first]),
-                 !hint.empty()    ? hint
-                 : better.empty() ? ""
-                                  : "matrices that begin so: " + better);
-      return kUnknown;
+      return problem_at_operator(tree,
+                                 "'@': the left side ends in " + width_of(in) + ", '" + right.text + "' " +
+                                     with_sizes({matrix->texts[first], matrix->texts[last]}) + " begins with " +
+                                     std::to_string(matrix->shape[first]),
+                                 !hint.empty()    ? hint
+                                 : better.empty() ? ""
+                                                  : "matrices that begin so: " + better);
     }
     FormulaNode out{FormulaOp::product, {in}, true, matrix->shape[last]};
     out.transposed = transposed;
@@ -251,12 +245,9 @@ class Compiler {
       const double u = at(a).number, v = at(b).number;
       return number(op == '+' ? u + v : op == '-' ? u - v : op == '*' ? u * v : u / v, tree);
     }
-    if (at(a).width != at(b).width && at(a).width != 1 && at(b).width != 1) {
-      problem_at(tree.begin, tree.end, tree.at,
-                 "'" + tree.text + "': the left side ends in " + width_of(a) + ", the right side in " + width_of(b),
-                 op == '*' || op == '/' ? parentheses_hint(tree.parts[0]) : "");
-      return kUnknown;
-    }
+    if (at(a).width != at(b).width && at(a).width != 1 && at(b).width != 1)
+      return problem_at_operator(tree, "'" + tree.text + "': the left side ends in " + width_of(a) + ", the right side in " + width_of(b),
+                                 op == '*' || op == '/' ? parentheses_hint(tree.parts[0]) : "");
     return nodes_.elementwise(op == '+'   ? FormulaOp::add
                               : op == '-' ? FormulaOp::subtract
                               : op == '*' ? FormulaOp::multiply
@@ -267,10 +258,7 @@ class Compiler {
   int slice(const Syntax& tree) {
     const int of = value(tree.parts[0]);
     if (of == kUnknown) return kUnknown;
-    if (at(of).op == FormulaOp::number) {
-      problem_at(tree, "a number has no last dimension");
-      return kUnknown;
-    }
+    if (at(of).op == FormulaOp::number) return problem_at(tree, "a number has no last dimension");
     const auto bound = [&](const std::vector<Syntax>& written_bound, std::int64_t otherwise) {
       if (written_bound.empty()) return otherwise;
       const Size size = evaluate_size(written_bound[0], d_model_, hidden_width_, 0);
@@ -280,10 +268,8 @@ class Compiler {
     };
     const std::int64_t low = bound(tree.low, 0), high = tree.is_index ? low + 1 : bound(tree.high, at(of).width);
     if (low < 0 || high < 0) return kUnknown;
-    if (low >= high || high > at(of).width) {
-      problem_at(tree, "[" + std::to_string(low) + ":" + std::to_string(high) + "] of a value that ends in " + width_of(of));
-      return kUnknown;
-    }
+    if (low >= high || high > at(of).width)
+      return problem_at(tree, "[" + std::to_string(low) + ":" + std::to_string(high) + "] of a value that ends in " + width_of(of));
     FormulaNode out = nodes_.like(of, FormulaOp::slice, written(tree));
     out.begin = low;
     out.width = high - low;
@@ -300,14 +286,10 @@ class Compiler {
     std::vector<int> arguments;
     for (const auto& part : tree.parts) arguments.push_back(value(part));
     if (std::find(arguments.begin(), arguments.end(), kUnknown) != arguments.end()) return kUnknown;
-    if (name != "concat" && arguments.size() != 1) {
-      problem_at(tree, name + " takes one value, got " + std::to_string(arguments.size()));
-      return kUnknown;
-    }
+    if (name != "concat" && arguments.size() != 1)
+      return problem_at(tree, name + " takes one value, got " + std::to_string(arguments.size()));
     for (std::size_t i = 0; i < arguments.size(); ++i) {
-      if (at(arguments[i]).op != FormulaOp::number) continue;
-      problem_at(tree.parts[i], name + " of a number alone; write its value");
-      return kUnknown;
+      if (at(arguments[i]).op == FormulaOp::number) return problem_at(tree.parts[i], name + " of a number alone; write its value");
     }
     if (name == "concat") return concat(tree, arguments);
     static const std::map<std::string, FormulaOp> operations{{"layer_norm", FormulaOp::layer_norm},
@@ -323,18 +305,10 @@ class Compiler {
       out.width_text = "1";
     }
     if (out.op == FormulaOp::dropout) {
-      if (!out.batched) {
-        problem_at(tree, "dropout acts on what depends on x");
-        return kUnknown;
-      }
+      if (!out.batched) return problem_at(tree, "dropout acts on what depends on x");
       out.site = num_sites_++;
     }
     return node(std::move(out));
-  }
-
-  int refused(const SyntaxProblem& at) {
-    problem_at(at.begin, at.end, at.begin, at.message);
-    return kUnknown;
   }
 
   // A function of the table, element by element.
@@ -343,7 +317,7 @@ class Compiler {
     try {
       row = &checked_function(tree, "a layer", names_of_layer_functions());
     } catch (const SyntaxProblem& problem) {
-      return refused(problem);
+      return problem_at(problem);
     }
     FormulaNode out{FormulaOp::function, {}, false, 1};
     CallOperands operands{row, {}};
@@ -355,8 +329,7 @@ class Compiler {
       operands.numbers.push_back(is_number ? std::optional<double>(in.number) : std::nullopt);
       if (is_number) continue;
       if (in.width != out.width && in.width != 1 && out.width != 1)
-        return refused({tree.begin, tree.end,
-                        "'" + tree.text + "' of values that end in " + width_of(out.inputs[0]) + " and in " + width_of(operand)});
+        return problem_at(tree, "'" + tree.text + "' of values that end in " + width_of(out.inputs[0]) + " and in " + width_of(operand));
       if (in.width >= out.width) out.width_text = in.width_text;
       out.width = std::max(out.width, in.width);
       out.batched = out.batched || in.batched;
@@ -369,36 +342,24 @@ class Compiler {
   }
 
   int top_k(const Syntax& tree) {
-    if (tree.parts.size() != 2) {
-      problem_at(tree, "top_k takes a value and how many of it stay, got " + std::to_string(tree.parts.size()));
-      return kUnknown;
-    }
+    if (tree.parts.size() != 2)
+      return problem_at(tree, "top_k takes a value and how many of it stay, got " + std::to_string(tree.parts.size()));
     const int of = value(tree.parts[0]);
     if (of == kUnknown) return kUnknown;
-    if (at(of).op == FormulaOp::number) {
-      problem_at(tree.parts[0], "top_k of a number alone; write its value");
-      return kUnknown;
-    }
+    if (at(of).op == FormulaOp::number) return problem_at(tree.parts[0], "top_k of a number alone; write its value");
     const Size kept = evaluate_size(tree.parts[1], d_model_, hidden_width_);
-    if (!kept.problem.empty() || kept.value > at(of).width) {
-      problem_at(tree.parts[1], kept.problem.empty() ? "top_k keeps " + std::to_string(kept.value) + " of " + width_of(of)
-                                                     : "how many stay " + kept.problem);
-      return kUnknown;
-    }
+    if (!kept.problem.empty() || kept.value > at(of).width)
+      return problem_at(tree.parts[1], kept.problem.empty() ? "top_k keeps " + std::to_string(kept.value) + " of " + width_of(of)
+                                                            : "how many stay " + kept.problem);
     FormulaNode out = nodes_.like(of, FormulaOp::top_k, written(tree));
     out.kept = kept.value;
     return node(std::move(out));
   }
 
   int concat(const Syntax& tree, const std::vector<int>& arguments) {
-    if (arguments.size() < 2) {
-      problem_at(tree, "concat joins two values or more");
-      return kUnknown;
-    }
+    if (arguments.size() < 2) return problem_at(tree, "concat joins two values or more");
     FormulaNode out = nodes_.joined(arguments, written(tree));
-    if (out.width <= (1 << 20)) return node(std::move(out));
-    problem_at(tree, "wider than 2^20");
-    return kUnknown;
+    return out.width <= (1 << 20) ? node(std::move(out)) : problem_at(tree, "wider than 2^20");
   }
 
   // ---- the whole
@@ -446,29 +407,6 @@ FormulaGraph compile_formula(const FormulaText& text, std::int64_t d_model, std:
   auto graph = compile_formula(text, d_model, hidden_width, activation, problems);
   if (!problems.empty()) throw std::logic_error(problems[0].key + ": " + problems[0].message);  // configs are checked before they get here
   return graph;
-}
-
-const std::vector<std::pair<std::string, std::string>>& layer_functions() {
-  static const std::vector<std::pair<std::string, std::string>> rows{
-      {"@", "x @ W: product with a matrix of the parameters; x @ W.T with its transpose"},
-      {"phi", "the config's activation"},
-      {"layer_norm", "(x - mean) / sqrt(variance + epsilon), without gain and bias"},
-      {"rms_norm", "x / sqrt(mean of squares + epsilon)"},
-      {"softmax", "over the last dimension"},
-      {"top_k", "top_k(h, K): the K largest values of each token stay, the others become 0; of equals the first stay"},
-      {"dropout", "with the config's rate"},
-      {"concat", "values side by side"},
-      {"sum", "over the last dimension, which stays with width 1"},
-      {"mean", "likewise"}};
-  return rows;
-}
-
-std::vector<std::string> names_of_layer_functions() {
-  std::vector<std::string> names;
-  for (const auto& [name, doc] : layer_functions()) {
-    if (is_formula_name(name)) names.push_back(name);
-  }
-  return names;
 }
 
 }  // namespace ffn

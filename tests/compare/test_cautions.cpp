@@ -156,3 +156,15 @@ TEST_CASE("verdicts on tables say that seeds draw no other rows, those on other 
   for (auto& run : runs) run.keys["task.split"] = "fixed";
   CHECK_THAT(said(), ContainsSubstring("iris.csv: seeds share one split of them, and draw no other rows|"));
 }
+
+TEST_CASE("verdicts on one text and from one start say so, and verdicts on drawn data do not") {
+  auto runs = runs_of("relu", near(1)) + runs_of("gelu", near(2));
+  CHECK(compare(runs).scope.empty());
+  for (auto& run : runs) run.keys["task.file"] = "a.txt", run.keys["task.kind"] = "text";
+  CHECK(compare(runs).scope == "of this text");
+  for (auto& run : runs) run.keys["model.init_from"] = "runs/a/seed-0.12345678";
+  CHECK(compare(runs).scope == "of this text and from this start");
+  CHECK_THAT(compare(runs).notes.back(), ContainsSubstring("all seeds of a variant start from the same weights"));
+  for (auto& run : runs) run.keys["model.init_from"] = run.variant, run.keys["task.kind"] = "xor";
+  CHECK(compare(runs).scope == "from these starts");
+}

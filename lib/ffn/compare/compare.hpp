@@ -190,7 +190,7 @@ struct Comparison {
   std::vector<ContrastResult> contrasts;  ///< those that could be tested
   std::size_t num_comparisons = 0;        ///< that the correction covers
   std::string rate;                       ///< the learning rate of all runs, where layers are compared that were not tuned
-  bool same_data = false;                 ///< the runs are of a table or of images, of which seeds draw no new ones
+  std::string scope;                      ///< behind "Sure": what seeds do not vary, "of this text"; empty where nothing is shared
   bool mixed_losses = false;              ///< values of different losses: none is the lowest
   bool mixed_budgets = false;             ///< runs had different numbers of steps: times of groups are not on one scale
   std::optional<TuningResult> tuned;

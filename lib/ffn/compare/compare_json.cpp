@@ -186,6 +186,7 @@ Json comparison_json(const Comparison& c) {
   }
   out["earlier_looks"] = c.history.earlier_looks;
   out["qualification"] = c.history.qualification;
+  out["scope"] = c.scope;
   if (const auto& follow_up = c.history.follow_up)
     out["follow_up"] = {{"number", follow_up->number}, {"after", follow_up->after}, {"declared_alpha", follow_up->declared_alpha}};
   for (const auto& e : c.history.claims) {

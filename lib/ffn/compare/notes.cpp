@@ -178,6 +178,8 @@ void note_most_bits(const std::vector<FoundRun>& runs, Comparison& out) {
                       (runs.at(0).keys.count("task.draws") > 0 ? "; of facts that task.draws leaves out nothing can be known" : ""));
 }
 
+void add_scope(const std::string& words, Comparison& out) { out.scope += (out.scope.empty() ? "" : " and ") + words; }
+
 // Seeds of a table or of images are no fresh data, as they are where a task draws its examples.
 void note_same_data(const std::vector<FoundRun>& runs, Comparison& out) {
   std::set<std::string> files;
@@ -191,8 +193,31 @@ void note_same_data(const std::vector<FoundRun>& runs, Comparison& out) {
     else if (value_of(run, "task.split") == "per_seed") seeds_do = "draw other splits of them, not other rows";
     else if (seeds_do.empty()) seeds_do = "share one split of them, and draw no other rows";
   }
-  out.same_data = !files.empty();
-  if (out.same_data) out.notes.push_back("verdicts are about the " + join({files.begin(), files.end()}, " and ") + ": seeds " + seeds_do);
+  if (files.empty()) return;
+  add_scope("of these data", out);
+  out.notes.push_back("verdicts are about the " + join({files.begin(), files.end()}, " and ") + ": seeds " + seeds_do);
+}
+
+// Seeds read one text, and other parts of it are no other texts.
+void note_same_text(const std::vector<FoundRun>& runs, Comparison& out) {
+  std::set<std::string> files;
+  for (const auto& run : runs) {
+    if (value_of(run, "task.kind") == "text") files.insert(value_of(run, "task.file"));
+  }
+  if (files.empty()) return;
+  add_scope(files.size() == 1 && out.over.empty() ? "of this text" : "of these texts", out);
+}
+
+// Seeds that go on from one set of weights replicate the training, not the start.
+void note_same_start(const std::vector<FoundRun>& runs, Comparison& out) {
+  std::set<std::string> starts;
+  for (const auto& run : runs) {
+    if (const auto& start = value_of(run, "model.init_from"); !start.empty()) starts.insert(start);
+  }
+  if (starts.empty()) return;
+  add_scope(starts.size() == 1 ? "from this start" : "from these starts", out);
+  out.notes.push_back("all seeds of a variant start from the same weights: verdicts are about training from " +
+                      join({starts.begin(), starts.end()}, " and ") + ", not from another start");
 }
 
 // Verdicts on layers of unlike sizes are verdicts on sizes, too.
@@ -284,6 +309,8 @@ void add_notes(const std::vector<FoundRun>& runs, const std::vector<std::string>
   note_most_bits(runs, out);
   note_known(runs, out);
   note_same_data(runs, out);
+  note_same_text(runs, out);
+  note_same_start(runs, out);
   if (is_time) {
     note_coarse_times(runs, out);
     note_lost_after_hit(out);

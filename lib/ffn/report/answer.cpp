@@ -215,9 +215,12 @@ std::string how_sure(const Comparison& c) {
   }
   if (const auto interactions = sure_interactions(c); !interactions.empty()) sure.push_back(interactions);
   const bool is_sure = c.history.qualification.empty();
-  if (!sure.empty()) text += (is_sure ? c.same_data ? " Sure of these data: " : " Sure: " : " Suggestive: ") + join(sure, "; ") + ".";
+  const std::string sure_word = !is_sure ? " Suggestive" : c.scope.empty() ? " Sure" : " Sure " + c.scope;
+  if (!sure.empty()) text += sure_word + ": " + join(sure, "; ") + ".";
   for (const auto& [reference, names] : same)
-    text += (is_sure ? c.same_data ? " Sure of these data: it is within " : " Sure that it is within " : " Suggestive, within ") +
+    text += (!is_sure          ? " Suggestive, within "
+             : c.scope.empty() ? " Sure that it is within "
+                               : sure_word + ": it is within ") +
             (c.as_ratios ? "a " + margin_as_factor(c) : format_significant(c.min_effect, 2) + unit_of(c.metric)) + " of " +
             shown_value(c, reference) + ": " + enumeration(names) + ".";
   if (!unsure.empty()) {

@@ -15,7 +15,7 @@ namespace {
 constexpr const char* kColumns =
     "metric runs done diverged failed mean half_width iqm hits median_steps parameters flops_per_token train_seconds reference "
     "difference low high p_better p p_holm verdict median scale test ratio ratio_low ratio_high bad_runs bad_runs_reference p_mcnemar "
-    "label qualification answer";
+    "label qualification scope answer";
 
 std::string raw(const std::optional<double>& x) {
   if (!x) return "";
@@ -76,7 +76,7 @@ std::string CsvExporter::write(const Comparison& c) const {
     row.insert(row.end(), cells.begin(), cells.end());
     row.push_back(median);
     row.insert(row.end(), scale.begin(), scale.end());
-    row.insert(row.end(), {label, c.history.qualification, answer});
+    row.insert(row.end(), {label, c.history.qualification, c.scope, answer});
     if (!c.contrasts.empty()) row.push_back(contrast);
     table.add_row(std::move(row));
   };

@@ -82,7 +82,8 @@ std::string tabular(const std::string& comment, const Table& table, const std::s
 std::string LatexExporter::write(const Comparison& c) const {
   const ShortTable table(c);
   std::string out = "% " + std::string(pictures::kFileMark) + "; \\usepackage{booktabs}; text in UTF-8\n% " + latex(table.caption) + "\n" +
-                    (c.history.qualification.empty() ? "" : "% " + latex(c.history.qualification) + "\n");
+                    (c.history.qualification.empty() ? "" : "% " + latex(c.history.qualification) + "\n") +
+                    (c.scope.empty() ? "" : "% verdicts are sure " + latex(c.scope) + "\n");
   out = tabular(out, table.plain(/*repeats=*/true, /*seeds=*/true), c.history.qualification);
   for (const auto& more : {further_pairs_table(c), contrasts_table(c)}) {
     if (more) out += tabular("\n% " + latex(more->caption) + "\n", more->table);

@@ -65,7 +65,7 @@ class LooksTest(ProgramTest):
         other = ("compare", "runs/s", "--metric", "val/loss")
         for form in ("--details", "--markdown"):
             self.assert_suggestive(words(self.ok(*other, form).stdout))
-        self.assertIn(",qualification,answer\n", self.ok(*other, "--csv").stdout.splitlines(True)[0])
+        self.assertIn(",qualification,scope,answer\n", self.ok(*other, "--csv").stdout.splitlines(True)[0])
         self.assertIn("suggestive", self.ok(*other, "--csv").stdout)
         answer = json.loads(self.ok(*other, "--json").stdout)
         self.assertEqual(answer["earlier_looks"], 1)

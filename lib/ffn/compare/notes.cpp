@@ -212,7 +212,8 @@ void note_same_text(const std::vector<FoundRun>& runs, Comparison& out) {
 void note_same_start(const std::vector<FoundRun>& runs, Comparison& out) {
   std::set<std::string> starts;
   for (const auto& run : runs) {
-    if (const auto& start = value_of(run, "model.init_from"); !start.empty()) starts.insert(start);
+    if (const auto start = run.keys.find("model.init_from"); start != run.keys.end() && !start->second.empty())
+      starts.insert(start->second);
   }
   if (starts.empty()) return;
   add_scope(starts.size() == 1 ? "from this start" : "from these starts", out);

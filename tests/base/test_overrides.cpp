@@ -16,7 +16,7 @@ Document with(const std::string& assignment, const std::string& text = "{}") {
   return document;
 }
 std::string value(const std::string& typed) { return with("x=" + typed).tree()["x"].dump(); }
-std::string refusal(const std::string& assignment, const std::string& text = "{}") {
+std::string override_refusal(const std::string& assignment, const std::string& text = "{}") {
   return message<UsageError>([&] { with(assignment, text); });
 }
 
@@ -91,30 +91,31 @@ TEST_CASE("sections that an override opens on its way come from the override") {
 }
 
 TEST_CASE("an override without a path or '=' is refused with an example") {
-  CHECK(refusal("train.steps") == "override 'train.steps' has no path and '='");
-  CHECK(refusal("=5") == "override '=5' has no path and '='");
-  CHECK(refusal("") == "override '' has no path and '='");
+  CHECK(override_refusal("train.steps") == "override 'train.steps' has no path and '='");
+  CHECK(override_refusal("=5") == "override '=5' has no path and '='");
+  CHECK(override_refusal("") == "override '' has no path and '='");
   CHECK(thrown<UsageError>([] { with("x"); })->hint() == "write it as dotted.path=value, for example train.steps=500");
 }
 
 TEST_CASE("an override with an empty path segment is refused") {
   for (const std::string path : {".a", "a.", "a..b", "."}) {
-    CHECK(refusal(path + "=1") == "override '" + path + "=1' has an empty path segment");
+    CHECK(override_refusal(path + "=1") == "override '" + path + "=1' has an empty path segment");
   }
 }
 
 TEST_CASE("an override through a value that is no object is refused with that value") {
-  CHECK(refusal("a.b=1", R"({"a": 5})") == "override 'a.b=1': a is 5, so it has no key \"b\"");
-  CHECK(refusal("a.b.c.d=1", R"({"a": {"b": "text"}})") == "override 'a.b.c.d=1': a.b is \"text\", so it has no key \"c\"");
-  CHECK(refusal("a.0=1", R"({"a": [1]})") == "override 'a.0=1': a is [1], so it has no key \"0\"");
+  CHECK(override_refusal("a.b=1", R"({"a": 5})") == "override 'a.b=1': a is 5, so it has no key \"b\"");
+  CHECK(override_refusal("a.b.c.d=1", R"({"a": {"b": "text"}})") == "override 'a.b.c.d=1': a.b is \"text\", so it has no key \"c\"");
+  CHECK(override_refusal("a.0=1", R"({"a": [1]})") == "override 'a.0=1': a is [1], so it has no key \"0\"");
 }
 
 TEST_CASE("an override with a duplicate key, deep nesting or bytes that are not UTF-8 is refused") {
-  CHECK(refusal("a={\"x\": 1, \"x\": 2}") == "override 'a={\"x\": 1, \"x\": 2}': duplicate key \"x\"; first used in line 1, remove one");
-  CHECK(refusal("a=" + repeated("[", 10'000) + repeated("]", 10'000)).find(": nested deeper than 64 levels") != std::string::npos);
-  CHECK(refusal("a=" + repeated("[", 100'000)).size() < 300);
-  CHECK(refusal("a" + repeated(".a", 60'000) + "=1").find("': nested deeper than 64 levels") != std::string::npos);
-  CHECK(refusal("a" + repeated(".a", 63) + "=1") == "nothing was thrown");
-  CHECK(refusal("a=Stra\xDF"
-                "e") == "an override is not valid UTF-8 at byte 6");
+  CHECK(override_refusal("a={\"x\": 1, \"x\": 2}") ==
+        "override 'a={\"x\": 1, \"x\": 2}': duplicate key \"x\"; first used in line 1, remove one");
+  CHECK(override_refusal("a=" + repeated("[", 10'000) + repeated("]", 10'000)).find(": nested deeper than 64 levels") != std::string::npos);
+  CHECK(override_refusal("a=" + repeated("[", 100'000)).size() < 300);
+  CHECK(override_refusal("a" + repeated(".a", 60'000) + "=1").find("': nested deeper than 64 levels") != std::string::npos);
+  CHECK(override_refusal("a" + repeated(".a", 63) + "=1") == "nothing was thrown");
+  CHECK(override_refusal("a=Stra\xDF"
+                         "e") == "an override is not valid UTF-8 at byte 6");
 }

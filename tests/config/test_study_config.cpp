@@ -15,7 +15,7 @@ std::string names(const Study& study) {
   for (const auto& variant : study.variants) out += (out.empty() ? "" : " ") + variant.name;
   return out;
 }
-std::string axis(const std::string& json) {
+std::string study_axis(const std::string& json) {
   try {
     return Json(axis_values(Json::parse(json))).dump();
   } catch (const std::invalid_argument& error) {
@@ -32,28 +32,28 @@ TEST_CASE("a document with seeds or a sweep is a study") {
 }
 
 TEST_CASE("the values of an axis are a list, a logspace or a range") {
-  CHECK(axis("[1, \"a\", null]") == "[1,\"a\",null]");
-  CHECK(axis(R"({"logspace": [0.001, 0.1, 3]})") == "[0.001,0.01,0.1]");
-  CHECK(axis(R"({"logspace": [0.001, 0.01, 3]})") == "[0.001,0.00316227766017,0.01]");
-  CHECK(axis(R"({"logspace": [1, 100, 3]})") == "[1,10,100]");
-  CHECK(axis(R"({"range": [0, 3, 1]})") == "[0,1,2]");
-  CHECK(axis(R"({"range": [0.1, 0.4, 0.1]})") == "[0.1,0.2,0.3]");
-  CHECK(axis(R"({"range": [3, 0, -1]})") == "[3,2,1]");
+  CHECK(study_axis("[1, \"a\", null]") == "[1,\"a\",null]");
+  CHECK(study_axis(R"({"logspace": [0.001, 0.1, 3]})") == "[0.001,0.01,0.1]");
+  CHECK(study_axis(R"({"logspace": [0.001, 0.01, 3]})") == "[0.001,0.00316227766017,0.01]");
+  CHECK(study_axis(R"({"logspace": [1, 100, 3]})") == "[1,10,100]");
+  CHECK(study_axis(R"({"range": [0, 3, 1]})") == "[0,1,2]");
+  CHECK(study_axis(R"({"range": [0.1, 0.4, 0.1]})") == "[0.1,0.2,0.3]");
+  CHECK(study_axis(R"({"range": [3, 0, -1]})") == "[3,2,1]");
 }
 
 TEST_CASE("an axis that is none says what was expected and found") {
   const std::string forms = "expected a list of values, {\"logspace\": [low, high, count]} or {\"range\": [start, stop, step]}, got ";
-  CHECK(axis("5") == forms + "5");
-  CHECK(axis(R"({"linspace": [1, 2, 3]})") == forms + R"({"linspace":[1,2,3]})");
-  CHECK(axis("[]") == "has no values");
-  CHECK(axis(R"({"logspace": [1, 2]})") == "expected \"logspace\": [low, high, count], got [1,2]");
-  CHECK(axis(R"({"range": "a"})") == "expected \"range\": [start, stop, step], got \"a\"");
-  CHECK(axis(R"({"logspace": [0, 1, 3]})") == "\"logspace\" needs two positive ends and a count of at least 2, got [0,1,3]");
-  CHECK(axis(R"({"logspace": [1, 2, 2.5]})") == "\"logspace\" needs two positive ends and a count of at least 2, got [1,2,2.5]");
-  CHECK(axis(R"({"range": [0, 1, 0]})") == "\"range\" needs a step that leads from start to stop, got [0,1,0]");
-  CHECK(axis(R"({"range": [0, 1, -1]})") == "\"range\" needs a step that leads from start to stop, got [0,1,-1]");
-  CHECK(axis(R"({"range": [0, 1, 1e-300]})") == "\"range\" needs a step that leads from start to stop, got [0,1,1e-300]");
-  CHECK(axis(R"({"range": [-1e308, 1e308, 1]})").find("needs a step") != std::string::npos);
+  CHECK(study_axis("5") == forms + "5");
+  CHECK(study_axis(R"({"linspace": [1, 2, 3]})") == forms + R"({"linspace":[1,2,3]})");
+  CHECK(study_axis("[]") == "has no values");
+  CHECK(study_axis(R"({"logspace": [1, 2]})") == "expected \"logspace\": [low, high, count], got [1,2]");
+  CHECK(study_axis(R"({"range": "a"})") == "expected \"range\": [start, stop, step], got \"a\"");
+  CHECK(study_axis(R"({"logspace": [0, 1, 3]})") == "\"logspace\" needs two positive ends and a count of at least 2, got [0,1,3]");
+  CHECK(study_axis(R"({"logspace": [1, 2, 2.5]})") == "\"logspace\" needs two positive ends and a count of at least 2, got [1,2,2.5]");
+  CHECK(study_axis(R"({"range": [0, 1, 0]})") == "\"range\" needs a step that leads from start to stop, got [0,1,0]");
+  CHECK(study_axis(R"({"range": [0, 1, -1]})") == "\"range\" needs a step that leads from start to stop, got [0,1,-1]");
+  CHECK(study_axis(R"({"range": [0, 1, 1e-300]})") == "\"range\" needs a step that leads from start to stop, got [0,1,1e-300]");
+  CHECK(study_axis(R"({"range": [-1e308, 1e308, 1]})").find("needs a step") != std::string::npos);
 }
 
 TEST_CASE("a grid is crossed in its order, the last key fastest") {

@@ -10,8 +10,8 @@ using namespace ffn;
 namespace {
 
 // Pieces that tables are made of, so that damage often makes another table.
-const char* const kPieces[] = {",",    ";",      "\t", "\"", "\"\"", "\n",           "\r\n",     "\r",  "NA",
-                               "1e31", "1e-320", "-",  "0",  "a",    "\xEF\xBB\xBF", "\xC3\xA9", ",\n", "1,5"};
+const char* const kCells[] = {",",    ";",      "\t", "\"", "\"\"", "\n",           "\r\n",     "\r",  "NA",
+                              "1e31", "1e-320", "-",  "0",  "a",    "\xEF\xBB\xBF", "\xC3\xA9", ",\n", "1,5"};
 
 std::string damaged_table(RandomStream& random) {
   const char separator = ",;\t"[fuzz::index(random, 3)];
@@ -29,7 +29,7 @@ std::string damaged_table(RandomStream& random) {
   }
   if (fuzz::index(random, 4) == 0) return fuzz::damaged(text, random, 2);
   for (std::size_t damages = fuzz::index(random, 4); damages > 0; --damages)
-    text.insert(fuzz::index(random, text.size() + 1), kPieces[fuzz::index(random, std::size(kPieces))]);
+    text.insert(fuzz::index(random, text.size() + 1), kCells[fuzz::index(random, std::size(kCells))]);
   return text;
 }
 

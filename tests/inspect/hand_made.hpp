@@ -10,6 +10,18 @@ namespace hand_made {
 
 using namespace ffn;
 
+constexpr TaskShape kPairs{false, 2, 1, 2};
+
+template <class Config>
+ModelConfig model_with(Config ffn, std::int64_t d_ff, const char* activation = "relu") {
+  ffn.d_ff = d_ff;
+  ffn.activation = activation;
+  ModelConfig model;
+  model.d_model = 2;
+  model.ffn = ffn;
+  return model;
+}
+
 /// A network of vectors with all parameters 0 but those that are named: values row by row as they stand in memory, (D_in, D_out).
 struct Made {
   ModelConfig model;

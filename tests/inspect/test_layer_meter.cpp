@@ -10,20 +10,10 @@
 #include "support/catch_plain.hpp"
 
 using namespace ffn;
+using hand_made::kPairs;
+using hand_made::model_with;
 
 namespace {
-
-constexpr TaskShape kPairs{false, 2, 1, 2};
-
-template <class Config>
-ModelConfig model_with(Config ffn, std::int64_t d_ff) {
-  ffn.d_ff = d_ff;
-  ffn.activation = "relu";
-  ModelConfig model;
-  model.d_model = 2;
-  model.ffn = ffn;
-  return model;
-}
 
 ExampleSet corners() {
   ExampleSet set;

@@ -12,18 +12,6 @@ using namespace ffn::inspect;
 
 namespace {
 
-constexpr TaskShape kPairs{false, 2, 1, 2};
-
-template <class Config>
-ModelConfig model_with(Config ffn, std::int64_t d_ff, const char* activation) {
-  ffn.d_ff = d_ff;
-  ffn.activation = activation;
-  ModelConfig model;
-  model.d_model = 2;
-  model.ffn = ffn;
-  return model;
-}
-
 // Neuron 0 fires where x₀ > 0, neuron 1 where x₀ < 0, neuron 2 never, neuron 3 always.
 Made four_neurons() {
   Made made(model_with(PositionwiseConfig{}, 4, "relu"), kPairs,

@@ -33,7 +33,7 @@ std::vector<double> pytorch(const std::string& activation, const char* what) {
   return golden()["cases"][activation][what].get<std::vector<double>>();
 }
 
-std::vector<double> grid() { return golden()["z"].get<std::vector<double>>(); }
+std::vector<double> golden_grid() { return golden()["z"].get<std::vector<double>>(); }
 
 struct Limits {
   double below, above;
@@ -41,7 +41,7 @@ struct Limits {
 
 // From PyTorch's values at ±1e15 and ±1e30: what still moves between them goes to infinity.
 Limits limits(const std::string& activation, const char* what) {
-  const auto z = grid(), y = pytorch(activation, what);
+  const auto z = golden_grid(), y = pytorch(activation, what);
   const auto at = [&](double wanted) {
     for (std::size_t i = 0; i < z.size(); ++i) {
       if (z[i] == wanted) return y.at(i);
@@ -57,7 +57,7 @@ Limits limits(const std::string& activation, const char* what) {
 }  // namespace
 
 TEST_CASE("every activation and its slope are PyTorch's, in double") {
-  const auto z = grid();
+  const auto z = golden_grid();
   std::size_t seen = 0;
   for (const auto& row : activations()) {
     CAPTURE(row.name);

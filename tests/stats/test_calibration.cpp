@@ -8,13 +8,13 @@
 #include "one_pair.hpp"
 #include "simulate.hpp"
 #include "support/catch_plain.hpp"
+#include "values.hpp"
 
 using namespace ffn::stats;
 
 namespace {
 
 constexpr std::size_t kStudies = 1000;
-constexpr auto kLower = Direction::lower_is_better;
 
 CompareOptions quick(std::size_t study_index) {
   CompareOptions options;

@@ -9,16 +9,11 @@
 #include "ffn/stats/permutation.hpp"
 #include "simulate.hpp"
 #include "support/catch_plain.hpp"
+#include "values.hpp"
 
 using namespace ffn::stats;
 
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-
-// shared reference, comparisons.md §1.5
-const std::vector<double> kD{.31, .12, -.05, .44, .27, .08, .19, -.11, .36, .22, .15, .40, -.02, .29, .17, .33, .05, .25, -.07, .21};
 
 std::vector<double> first(std::size_t n) { return {kD.begin(), kD.begin() + static_cast<std::ptrdiff_t>(n)}; }
 

@@ -5,15 +5,13 @@
 #include "ffn/stats/paired.hpp"
 #include "one_pair.hpp"
 #include "support/catch_plain.hpp"
+#include "values.hpp"
 
 using namespace ffn::stats;
 
 namespace {
 
 constexpr auto kHigher = Direction::higher_is_better;
-constexpr auto kLower = Direction::lower_is_better;
-constexpr std::nullopt_t kDiverged = std::nullopt;
-constexpr std::nullopt_t kNever = std::nullopt;
 
 std::vector<Hit> hits(const std::vector<std::optional<double>>& times, double budget = 1000) {
   std::vector<Hit> runs;

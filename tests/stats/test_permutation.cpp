@@ -7,12 +7,11 @@
 #include "ffn/stats/random.hpp"
 #include "ffn/stats/verdict.hpp"
 #include "support/catch_plain.hpp"
+#include "values.hpp"
 
 using namespace ffn::stats;
 
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// The definition, term by term, for whole numbers, whose sums are exact.
 double sign_flip_p_by_definition(const std::vector<double>& d) {

@@ -4,11 +4,11 @@
 
 #include "ffn/stats/power.hpp"
 #include "support/catch_plain.hpp"
+#include "values.hpp"
 
 using namespace ffn::stats;
 
 namespace {
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 std::size_t seeds_for(double effect, double alpha, double power = 0.8) {
   std::size_t n = 2;

@@ -8,12 +8,12 @@
 #include "one_pair.hpp"
 #include "simulate.hpp"
 #include "support/catch_plain.hpp"
+#include "values.hpp"
 
 using namespace ffn::stats;
 
 namespace {
 
-constexpr auto kLower = Direction::lower_is_better;
 const double kInf = std::numeric_limits<double>::infinity();
 
 PairedResult compare_losses(const std::vector<Outcome>& variant, const std::vector<Outcome>& reference,
@@ -21,7 +21,7 @@ PairedResult compare_losses(const std::vector<Outcome>& variant, const std::vect
   return compare_paired(variant, reference, kLower, choose_scale(MetricKind::minimised, variant, reference), options);
 }
 
-CompareOptions quick(double min_effect = 0) {
+CompareOptions mild(double min_effect = 0) {
   CompareOptions options;
   options.resamples = 10;
   options.min_effect = min_effect;
@@ -71,7 +71,7 @@ TEST_CASE("an interval of ratios leaves out 1 exactly when the test rejects, by 
         const double shift = side == &variant ? -.4 : 0, far = random.index(5) == 0 ? 100 : 1;
         side->push_back(random.index(100) == 0 ? std::nullopt : Outcome(far * std::exp(.4 * simulate::normal(random) + shift)));
       }
-    const PairedResult result = compare_losses(variant, reference, quick());
+    const PairedResult result = compare_losses(variant, reference, mild());
     CHECK(result.effect->interval.excludes(0) == (result.p < .05));
     rejected += result.p < .05;
     by_ranks += result.test == PairedTest::signed_rank;
@@ -88,11 +88,11 @@ TEST_CASE("no meaningful difference between ratios is within a factor of 1 + min
     reference.push_back(3.0 + i);
     variant.push_back((3.0 + i) * (1 + .001 * (i - 4)));
   }
-  const PairedResult result = compare_losses(variant, reference, quick(std::log1p(.05)));
+  const PairedResult result = compare_losses(variant, reference, mild(std::log1p(.05)));
   const Judgement judgement = judge({result}).front();
   CHECK(judgement.verdict == Verdict::no_meaningful_difference);
   CHECK_THAT(verdict_sentence(result, judgement), ContainsSubstring("+0.05 % [−0.18, +0.27] is within a factor of 1.05, p = 0.00"));
-  CHECK(judge({compare_losses(variant, reference, quick(std::log1p(.0001)))}).front().verdict != Verdict::no_meaningful_difference);
+  CHECK(judge({compare_losses(variant, reference, mild(std::log1p(.0001)))}).front().verdict != Verdict::no_meaningful_difference);
 }
 
 TEST_CASE("what has no logarithm, or no mean, is refused") {
@@ -114,9 +114,9 @@ TEST_CASE("where a fifth of the runs is bad ranks see what the mean does not", "
       for (auto* side : {&variant, &reference})
         side->push_back((side == &variant ? .8 : 1.0) * std::exp(.11 * simulate::normal(random)) * (random.index(5) == 0 ? 100.0 : 1.0));
     const auto found = [&](const PairedResult& result) { return judge({result}).front().verdict == Verdict::better; };
-    chosen += found(compare_losses(variant, reference, quick()));
-    by_mean += found(compare_paired(variant, reference, kLower, {PairedValues::log_ratio, PairedTest::sign_flip_of_mean, ""}, quick()));
-    raw += found(compare_paired(variant, reference, kLower, quick()));
+    chosen += found(compare_losses(variant, reference, mild()));
+    by_mean += found(compare_paired(variant, reference, kLower, {PairedValues::log_ratio, PairedTest::sign_flip_of_mean, ""}, mild()));
+    raw += found(compare_paired(variant, reference, kLower, mild()));
     bad += bad_runs(variant, reference).variant;
   }
   const auto share = [&](std::size_t count) { return static_cast<double>(count) / static_cast<double>(studies); };
@@ -152,13 +152,13 @@ TEST_CASE("one form of ratios serves a whole comparison") {
       reference.push_back(1.0);
       variant.push_back(ratio * std::exp(spread * (i - 3.5)));
     }
-    return compare_losses(variant, reference, quick());
+    return compare_losses(variant, reference, mild());
   };
   CHECK(ratio_form({}) == RatioForm::percent);
   CHECK(ratio_form({result(.9, .01), result(1.2, .01)}) == RatioForm::percent);
   CHECK(ratio_form({result(.9, .01), result(.1, .01)}) == RatioForm::factor);
-  CHECK(ratio_form({result(.9, .01), result(1, 2)}) == RatioForm::factor);                              // its interval reaches that far
-  CHECK(ratio_form({compare_paired({1.0, 90.0}, {2.0, 3.0}, kLower, quick())}) == RatioForm::percent);  // no ratio at all
+  CHECK(ratio_form({result(.9, .01), result(1, 2)}) == RatioForm::factor);                             // its interval reaches that far
+  CHECK(ratio_form({compare_paired({1.0, 90.0}, {2.0, 3.0}, kLower, mild())}) == RatioForm::percent);  // no ratio at all
 }
 
 TEST_CASE("the ratio of two geometric means is that of the mean log ratio") {

@@ -6,12 +6,11 @@
 #include "one_pair.hpp"
 #include "simulate.hpp"
 #include "support/catch_plain.hpp"
+#include "values.hpp"
 
 using namespace ffn::stats;
 
 namespace {
-
-constexpr std::nullopt_t kDiverged = std::nullopt;
 
 /// d = +1 … +6 in favour of the variant on the scale of `kind`, with an outlier of `largest`.
 std::pair<std::vector<Outcome>, std::vector<Outcome>> losses(double largest) {

@@ -7,28 +7,26 @@
 #include "ffn/stats/sequential.hpp"
 #include "simulate.hpp"
 #include "support/catch_plain.hpp"
+#include "values.hpp"
 
 using namespace ffn::stats;
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-
-// shared reference, comparisons.md §1.5
-const std::vector<double> kD{.31, .12, -.05, .44, .27, .08, .19, -.11, .36, .22, .15, .40, -.02, .29, .17, .33, .05, .25, -.07, .21};
 const std::vector<double> kE{.02, -.01, .03, 0, .01, -.02, .04, .01, .02, 0, .03, -.01, .05, .02, .01, .03};
 const std::vector<double> kQ{.02, -.03, .01, 0, .04, -.02, -.01, .03, .02, -.04, 0, .01, -.01, .02, -.02, .01};
 
 PairedTest by_mean(const std::vector<double>&) { return PairedTest::sign_flip_of_mean; }
 PairedTest by_ranks(const std::vector<double>&) { return PairedTest::signed_rank; }
 
-std::vector<double> first(const std::vector<double>& d, std::size_t n) { return {d.begin(), d.begin() + static_cast<std::ptrdiff_t>(n)}; }
+std::vector<double> first_of(const std::vector<double>& d, std::size_t n) {
+  return {d.begin(), d.begin() + static_cast<std::ptrdiff_t>(n)};
+}
 
 std::vector<InterimAnalysis> golden_looks(const std::vector<double>& d, double alpha, std::size_t maximum, const TestRule& rule,
                                           const std::vector<std::size_t>& looks = {8, 12, 16}, Side side = Side::both) {
   const auto spent = [=](std::size_t n) { return spent_alpha(alpha, n, maximum); };
-  return sequential_test(first(d, looks.back()), looks, spent, SignPaths::all(looks.back()), side, rule);
+  return sequential_test(first_of(d, looks.back()), looks, spent, SignPaths::all(looks.back()), side, rule);
 }
 
 /// `allowed` and `crossed` out of 2^n; a negative threshold: none.
@@ -132,12 +130,12 @@ TEST_CASE("drawn paths agree with all of them") {
   // 99,999 of the 65,536 patterns: shares within Monte-Carlo error, and the verdict at the same look.
   SequentialDesign mean = design(50);
   mean.rule = by_mean;
-  const auto verdict = judge_sequentially({first(kD, 16)}, mean).front();
+  const auto verdict = judge_sequentially({first_of(kD, 16)}, mean).front();
   CHECK(verdict.verdict == Verdict::better);
   CHECK(verdict.different == 12);
   CHECK(verdict.looked_at == 16);
   const auto looks = sequential_test(
-      first(kD, 16), {8, 12, 16}, [](std::size_t n) { return spent_alpha(.05, n, 50); }, SignPaths::drawn(), Side::both, by_mean);
+      first_of(kD, 16), {8, 12, 16}, [](std::size_t n) { return spent_alpha(.05, n, 50); }, SignPaths::drawn(), Side::both, by_mean);
   CHECK(static_cast<double>(looks[1].crossed) / 1e5 == Approx(62.0 / 4096).margin(.0015));
   CHECK(static_cast<double>(looks[2].crossed) / 1e5 == Approx(1274.0 / 65536).margin(.0005));
   const auto equivalent = judge_sequentially({kQ}, design(50, .03)).front();
@@ -166,14 +164,14 @@ TEST_CASE("paths are the same in every program and for every number of seeds") {
 TEST_CASE("a verdict depends on nothing but differences, maxima and looks") {
   const SequentialDesign mean = design(50);
   // Seeds beyond a look change nothing of what was said at it; what stood stands.
-  for (const std::size_t n : {12u, 15u, 16u, 20u}) CHECK(judge_sequentially({first(kD, n)}, mean).front().different == 12);
-  CHECK(judge_sequentially({first(kD, 11)}, mean).front().verdict == Verdict::undecided);
-  CHECK(judge_sequentially({first(kD, 11)}, mean).front().looked_at == 8);
-  CHECK(judge_sequentially({first(kD, 7)}, mean).front().verdict == Verdict::too_few_seeds);
+  for (const std::size_t n : {12u, 15u, 16u, 20u}) CHECK(judge_sequentially({first_of(kD, n)}, mean).front().different == 12);
+  CHECK(judge_sequentially({first_of(kD, 11)}, mean).front().verdict == Verdict::undecided);
+  CHECK(judge_sequentially({first_of(kD, 11)}, mean).front().looked_at == 8);
+  CHECK(judge_sequentially({first_of(kD, 7)}, mean).front().verdict == Verdict::too_few_seeds);
   // The first maximum counts for ever: raising it changes no look up to it.
   SequentialDesign raised = mean;
   raised.maxima = {50, 200};
-  CHECK(judge_sequentially({first(kD, 20)}, raised).front().different == 12);
+  CHECK(judge_sequentially({first_of(kD, 20)}, raised).front().different == 12);
   std::vector<double> mirrored = kD;
   for (double& d : mirrored) d = -d;
   CHECK(judge_sequentially({mirrored}, mean).front().verdict == Verdict::worse);
@@ -181,7 +179,7 @@ TEST_CASE("a verdict depends on nothing but differences, maxima and looks") {
 
 TEST_CASE("a maximum of at most 20 enumerates its paths and may be raised") {
   SequentialDesign small = design(16);
-  CHECK(judge_sequentially({first(kD, 16)}, small).front().verdict == Verdict::better);
+  CHECK(judge_sequentially({first_of(kD, 16)}, small).front().verdict == Verdict::better);
   small.maxima = {16, 48};
   std::vector<double> d = kE;
   for (int i = 0; i < 32; ++i) d.push_back(i % 4 == 0 ? -.01 : .02);
@@ -195,12 +193,12 @@ TEST_CASE("without a margin the family is Holm's, with one a comparison leaves i
   CHECK(judge_sequentially({kE}, ranks).front().verdict == Verdict::better);
   ranks.comparisons = 2;
   CHECK(judge_sequentially({kE}, ranks).front().verdict == Verdict::undecided);
-  const auto both = judge_sequentially({first(kD, 16), kE}, ranks);
+  const auto both = judge_sequentially({first_of(kD, 16), kE}, ranks);
   CHECK(both[0].different == 12);
   CHECK(both[1].different == 16);
 
   ranks.min_effect = .015;  // E may be as small as that, D is not: its second claim stays open, and its share with it
-  const auto with_margin = judge_sequentially({first(kD, 16), kE}, ranks);
+  const auto with_margin = judge_sequentially({first_of(kD, 16), kE}, ranks);
   CHECK(with_margin[0].verdict == Verdict::better);
   CHECK(with_margin[1].verdict == Verdict::undecided);
 }
@@ -226,20 +224,20 @@ TEST_CASE("the sequential interval agrees with the golden values and with the te
   SequentialDesign mean = design(50);
   mean.rule = by_mean;
   const auto check_interval = [&](std::size_t n, double low, double high, double margin) {
-    const Interval interval = sequential_interval(first(kD, n), mean);
+    const Interval interval = sequential_interval(first_of(kD, n), mean);
     CHECK(interval.low == Approx(low).margin(margin));
     CHECK(interval.high == Approx(high).margin(margin));
-    CHECK(interval.excludes(0) == (judge_sequentially({first(kD, n)}, mean).front().verdict == Verdict::better));
+    CHECK(interval.excludes(0) == (judge_sequentially({first_of(kD, n)}, mean).front().verdict == Verdict::better));
   };
   // The golden values are from all 2^n paths; 99,999 of them move a limit between neighbouring means of subsets.
   check_interval(8, -.11, .44, 1e-4);
   check_interval(12, .035, .355, .01);
   check_interval(16, .068, .318, .004);
   mean.maxima = {100};
-  CHECK(sequential_interval(first(kD, 8), mean).unbounded());
+  CHECK(sequential_interval(first_of(kD, 8), mean).unbounded());
   check_interval(12, .03, .355, .01);
   check_interval(16, .05667, .328, .004);
-  CHECK(sequential_interval(first(kD, 7), mean).unbounded());
+  CHECK(sequential_interval(first_of(kD, 7), mean).unbounded());
 }
 
 TEST_CASE("a sequential interval leaves out 0 exactly where its test does, for ties, heavy tails and runs without a value") {

@@ -4,11 +4,11 @@
 
 #include "ffn/stats/summary.hpp"
 #include "support/catch_plain.hpp"
+#include "values.hpp"
 
 using namespace ffn::stats;
 
 namespace {
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 const double kNan = std::nan("");
 }  // namespace
 

@@ -5,12 +5,11 @@
 #include "ffn/stats/summary.hpp"
 #include "ffn/stats/survival.hpp"
 #include "support/catch_plain.hpp"
+#include "values.hpp"
 
 using namespace ffn::stats;
 
 namespace {
-
-constexpr std::nullopt_t kNever = std::nullopt;
 
 /// Freireich et al. 1963, remission times of leukaemia patients on 6-MP in weeks, the standard textbook example
 /// (Klein & Moeschberger 2003, table 1.1): 21 patients, 9 relapses, the others censored.

@@ -6,12 +6,11 @@
 #include "ffn/stats/verdict.hpp"
 #include "one_pair.hpp"
 #include "support/catch_plain.hpp"
+#include "values.hpp"
 
 using namespace ffn::stats;
 
 namespace {
-
-constexpr auto kLower = Direction::lower_is_better;
 
 /// A result as compare_paired would give it for these differences (variant − reference).
 PairedResult from_differences(const std::vector<double>& differences, double min_effect = 0, Direction direction = kLower) {

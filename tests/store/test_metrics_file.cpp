@@ -12,7 +12,7 @@ using namespace ffn;
 
 namespace {
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 const std::string kFirst = R"({"step":100,"time_s":25.0,"tokens":6400,"val/loss":0.5,"val/accuracy":0.75})"
@@ -38,7 +38,7 @@ TEST_CASE("numbers that are not finite are strings, and all numbers come back bi
   const ScratchDirectory scratch;
   const auto path = scratch.path() / "metrics.jsonl";
   const double awkward[] = {0.1, 1.0 / 3.0, -0.0, 5e-324, std::numeric_limits<double>::max(), 1e22, 123456789012345678.0};
-  Evaluation written{1, kInfinity, 2, {{"train/loss", kNan}, {"val/loss", -kInfinity}}};
+  Evaluation written{1, kInfinity, 2, {{"train/loss", kNoNumber}, {"val/loss", -kInfinity}}};
   for (const double value : awkward) written.metrics.emplace_back("m" + std::to_string(written.metrics.size()), value);
 
   Checksum sum;
@@ -150,7 +150,7 @@ TEST_CASE("values of some metrics are the same whether the file is vouched for o
   const auto slow = read_metric_rows(path, names, nullptr), fast = read_metric_rows(path, names, &facts);
   REQUIRE(slow.size() == 3);
   REQUIRE(fast.size() == 3);
-  const double expected[3][2] = {{5e-324, kNan}, {kInfinity, 1.0}, {1e300, 0.1}};
+  const double expected[3][2] = {{5e-324, kNoNumber}, {kInfinity, 1.0}, {1e300, 0.1}};
   for (std::size_t i = 0; i < 3; ++i) {
     CHECK(slow[i].step == static_cast<std::int64_t>(10 * i));
     CHECK(fast[i].step == slow[i].step);

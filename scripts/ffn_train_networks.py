@@ -824,12 +824,23 @@ def finite(number, place):
     raise RunError(f"{place}: {number!r} is not a finite number")
 
 
+MISSING = {"", "NA", "N/A", "n/a", "<NA>", "#N/A", "NaN", "nan", "NULL", "null", "None", "?"}  # as the program reads files
+
+
+def is_missing(cell):
+    return cell is None or cell != cell or cell in MISSING
+
+
 def table_inputs(model, rows):
     """(rows, inputs): what the network of a table run reads of rows such as {"width": 1.5, "color": "red"}."""
     def numbers(column, row, place):
         if column["column"] not in row:
             raise RunError(f"{place}: the row has no such column; it has {', '.join(map(str, row))}")
         cell = row[column["column"]]
+        if "values" not in column and column.get("missing"):
+            return [0.0, 1.0] if is_missing(cell) else [(finite(cell, place) - column["mean"]) / column["deviation"], 0.0]
+        if "" in column.get("values", []) and cell not in column["values"] and is_missing(cell):
+            cell = ""
         if "values" not in column:
             return [(finite(cell, place) - column["mean"]) / column["deviation"]]
         if cell not in column["values"]:

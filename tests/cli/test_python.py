@@ -521,6 +521,15 @@ class Runs(ProgramTest):
                 self.assertAlmostEqual(math.sqrt(sum(squares) / 20) / measured["val/rmse"]["final"], 1, places=4)
                 self.assertLess(measured["val/rmse"]["final"], measured["val/mean_rmse"]["final"])
         self.assertEqual(ffn_train.predict(run, []), [])
+        with open(self.tmp / "gaps.csv", "w", newline="") as file:
+            writer = csv.DictWriter(file, ["x", "color", "kind", "part"])
+            writer.writeheader()
+            gaps = [{**{key: row[key] for key in ("x", "color", "kind")}, **[{"x": "NA"}, {"color": ""}, {}][i % 3]} for i, row in enumerate(rows)]
+            writer.writerows({**row, "part": "validation" if i % 4 == 0 else "train"} for i, row in enumerate(gaps))
+        task = {"kind": "table", "file": "gaps.csv", "label": "kind", "split": "part", "missing": "mean"}
+        (with_gaps,) = self.train("gaps", {"task": task, "model": {"d_model": 8}, "train": {"steps": 60, "optimizer": {"lr": 0.01}}})
+        predicted = ffn_train.predict(with_gaps, [{**row, "color": row["color"] or None} for row in gaps[::4]])
+        self.assertAlmostEqual(sum(a == row["kind"] for a, row in zip(predicted, gaps[::4])) / 20, record(with_gaps)["summary"]["metrics"]["val/accuracy"]["final"], places=6)
         good = {"x": 1, "color": "red"}
         for cells, what in (({"color": "pink"}, "row 1, column color: 'pink' is none of"), ({"x": "NaN"}, "row 1, column x: 'NaN' is not a finite number"),
                             ({"x": math.inf}, "row 1, column x: inf is not"), ({"x": "1,5"}, "row 1, column x: '1,5' is not"), ({"x": None}, "row 1, column x: None is not"),

@@ -195,7 +195,7 @@ TEST_CASE("what cannot be learned from is refused, with its place or its key and
     CHECK_THAT(found, ContainsSubstring(what));
     CHECK_THAT(found, ContainsSubstring(hint));
   };
-  says(table_of(rows + "4,,b\n", "c"), ":5, column y: the cell is empty", "task.ignore='[\"y\"]'");
+  says(table_of(rows + "4,,b\n", "c"), ":5, column y: the cell is empty; missing in 1 of 4 rows: y (1)", "task.ignore='[\"y\"]'");
   says(table_of(rows + "4,NA,b\n", "c"), ":5, column y: \"NA\" stands for a missing value", "category in task.types");
   says(table_of("x;y;c\n1;2,5;a\n2;3;b\n3;4;a\n", "c"), ":2, column y: the number \"2,5\" has a comma", "decimals with a point");
   says(table_of(rows, "", "c"), ":2, column c: \"a\" is not a number", "set label=c");
@@ -237,8 +237,8 @@ TEST_CASE("what cannot be learned from is refused, with its place or its key and
   for (const char* word : {"NaN", "NA", "n/a", "<NA>", "#N/A", "None"})
     says(table_of("x,c\n1,a\n2,b\n1," + std::string(word) + "\n3,a\n", "c"),
          std::string(":4, column c: \"") + word + "\" stands for a missing", "category in task.types");
-  says(table_of("x,c\n1,a\n2,b\n1,\n3,a\n", "c"), ":4, column c: the cell is empty", "leave the row out");
-  says(table_of("x,y\n1,2\n2,3\n1,NA\n3,4\n", "", "y"), ":4, column y: \"NA\" stands for a missing", "leave the row out");
+  says(table_of("x,c\n1,a\n2,b\n1,\n3,a\n", "c"), ":4, column c: the cell is empty", "task.missing=drop_rows");
+  says(table_of("x,y\n1,2\n2,3\n1,NA\n3,4\n", "", "y"), ":4, column y: \"NA\" stands for a missing", "task.missing=drop_rows");
   std::string mostly = "x,y,c\n";
   for (int i = 0; i < 18; ++i) mostly += std::to_string(i % 5) + ",1," + (i % 3 ? "a\n" : "b\n");
   says(table_of(mostly + "12O,1,a\n5 kg,1,b\n", "c"), ":20, column x: \"12O\" is not a number, but most cells of the column are",
@@ -307,6 +307,64 @@ TEST_CASE("rows of which none repeats another are drawn as they were before repe
   RandomStream random(sub_seed(5, "split"), 0);
   for (std::size_t i = 0; i < 50; ++i) std::swap(rows[i], rows[i + random.below(static_cast<std::uint32_t>(50 - i))]);
   CHECK(held_out_rows(table_of(text, "c"), 5) == std::vector<int>(rows.begin(), rows.begin() + 10));
+}
+
+// Ages and colors with gaps, and one row without its answer.
+TableConfig with_gaps(const std::string& missing) {
+  auto config = table_of(
+      "age,color,y,fold\n1,red,10,train\nNA,blue,20,train\n3,,30,train\n5,red,,train\n,red,50,validation\n6,blue,0,validation\n7,blue,4,train\n",
+      "", "y");
+  config.split = "fold";
+  config.missing = missing;
+  return config;
+}
+
+TEST_CASE("all missing cells are counted in one message, which names what task.missing can do") {
+  const std::string said = refusal(with_gaps("refuse"));
+  CHECK_THAT(said,
+             ContainsSubstring(":3, column age: \"NA\" stands for a missing value; missing in 4 of 7 rows: y (1), age (2), color (1)"));
+  CHECK_THAT(said, ContainsSubstring("task.missing=drop_rows") && ContainsSubstring("task.missing=mean") &&
+                       ContainsSubstring("task.ignore='[\"age\"]'"));
+}
+
+TEST_CASE("rows with missing cells are left out where task.missing says so, and rows keep their number in the file") {
+  const auto config = with_gaps("drop_rows");
+  CHECK(describe_data(config) ==
+        "3 rows; numbers: age; categories: color (2); target: y; split by fold; 4 rows with missing cells left out");
+  CHECK(read_table(config)->row_numbers == std::vector<std::int64_t>{1, 6, 7});
+  const auto scale = Json::parse(make_task(config, {{1, 2}})->metadata(0).at("table"))["inputs"][0];
+  CHECK(scale == Json{{"column", "age"}, {"mean", 4.0}, {"deviation", 3.0}});  // of 1 and 7
+  CHECK_THAT(refusal(table_of("x,c\n1,a\n,b\n3,\n4,b\n", "c")), ContainsSubstring("missing in 2 of 4 rows: c (1), x (1)"));
+}
+
+TEST_CASE("a missing number is the mean of the training rows and has an indicator; a missing category is a value") {
+  const auto config = with_gaps("mean");
+  CHECK_THAT(describe_data(config), ContainsSubstring("6 rows; numbers: age (2 missing); categories: color (3)") &&
+                                        ContainsSubstring("; 1 row with missing cells left out"));
+  const auto task = make_task(config, {{1, 2}});
+  CHECK(task->shape().input_width == 5);
+  const double mean = 11.0 / 3, deviation = std::sqrt((1 + 9 + 49) / 3.0 - mean * mean);  // of the training rows 1, 3, 7
+  const auto set = task->validation(10);
+  const std::vector<double> expected{0, 1, 0, 0, 1, (6 - mean) / deviation, 0, 0, 1, 0};  // age, whether it is missing, "", blue, red
+  REQUIRE(set.vectors.size() == expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) CHECK(std::abs(static_cast<double>(set.vectors[i]) - expected[i]) < 1e-6);
+  const auto inputs = Json::parse(task->metadata(0).at("table"))["inputs"];
+  CHECK(inputs[0]["missing"] == true);
+  CHECK(std::abs(inputs[0]["mean"].get<double>() - mean) < 1e-12);
+  CHECK(inputs[1]["values"] == Json{"", "blue", "red"});
+  CHECK(trained_shape(config, task->metadata(0)).input_width == 5);
+  CHECK_THAT(refusal(table_of("x,y,c\n1,,a\n2,,b\n3,,b\n4,,a\n", "c")), ContainsSubstring("y (4)"));
+  auto empty = table_of("x,y,c\n1,,a\n2,,b\n3,,b\n4,,a\n", "c");
+  empty.missing = "mean";
+  CHECK_THAT(refusal(empty), ContainsSubstring("column y has no value | leave it out: task.ignore='[\"y\"]'"));
+}
+
+TEST_CASE("the identity of a table does not change by what is missing unless something is done about it") {
+  RunConfig config;
+  config.task = with_gaps("refuse");
+  CHECK_FALSE(identity_json(config, "content")["task"].contains("missing"));
+  config.task = with_gaps("mean");
+  CHECK(identity_json(config, "content")["task"]["missing"] == "mean");
 }
 
 TEST_CASE("a table's content is part of the identity, its place is not") {

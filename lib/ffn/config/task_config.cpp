@@ -146,6 +146,12 @@ void TableConfig::describe(FieldVisitor& v) {
       split);
   v.optional_real({"validation_fraction", "fraction of the rows that a random draw holds out; default 0.2"}, validation_fraction,
                   between(0.01, 0.9));
+  v.choice({"missing", "rows with a missing cell: empty, or a word such as NA"}, missing,
+           {{"refuse", "an error counts them"},
+            {"drop_rows", "are left out"},
+            {"mean",
+             "stay: a missing number is the mean of the training rows, and a column of its own says where; a missing category is one "
+             "more value. Rows without the column to predict are left out"}});
   v.require(!file.empty(), "file", "no table given; set task.file to a CSV or TSV file");
   v.require(label.empty() != target.empty(), "label",
             label.empty() ? "set either label (a column of classes) or target (a column of numbers)" : "set label or target, not both",

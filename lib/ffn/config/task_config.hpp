@@ -102,6 +102,7 @@ struct TableConfig {
   JsonValue columns = JsonValue::array(), types = JsonValue::object(), ignore = JsonValue::array();
   std::string split = "per_seed";  ///< or "fixed", or a column that says "train" or "validation"
   std::optional<double> validation_fraction;
+  std::string missing = "refuse";
   void describe(FieldVisitor& v);
 
   bool is_drawn() const { return split == "per_seed" || split == "fixed"; }

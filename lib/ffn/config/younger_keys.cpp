@@ -24,6 +24,7 @@ const std::vector<YoungerKey>& younger_keys() {
       {"model.ffn.router", "center_bias", Json(false), "kind", "softmax_top_k"},
       {"model.ffn.router", "jitter", Json(0.0), "kind", "softmax_top_k"},
       {"model.ffn", "expert", Json(nullptr), "kind", "moe"},
+      {"task", "missing", Json("refuse"), "kind", "table"},
       {"train", "layer_metrics", Json(false)},
       {"train", "loss", Json("auto")},
       {"train", "label_smoothing", Json(0.0)},

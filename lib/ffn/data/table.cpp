@@ -33,7 +33,9 @@ auto from_metadata(const std::map<std::string, std::string>& metadata, const Rea
   }
 }
 
-std::int64_t width_in(const Json& column) { return column.contains("values") ? static_cast<std::int64_t>(column.at("values").size()) : 1; }
+std::int64_t width_in(const Json& column) {
+  return column.contains("values") ? static_cast<std::int64_t>(column.at("values").size()) : 1 + column.value("missing", false);
+}
 
 }  // namespace
 
@@ -119,9 +121,11 @@ TableTask::Split TableTask::split_of(std::uint64_t seed) const {
 }
 
 // A category stays as it is, and so does what is the same in every row.
-TableTask::Scale TableTask::scale_of(const DataColumn& column, const std::vector<std::uint32_t>& rows) const {
+TableTask::Scale TableTask::scale_of(const DataColumn& column, const std::vector<std::uint32_t>& training) const {
   Scale out;
-  if (!column.is_number()) return out;
+  std::vector<std::uint32_t> rows;
+  std::copy_if(training.begin(), training.end(), std::back_inserter(rows), [&](auto row) { return column.cells[row] != kMissing; });
+  if (!column.is_number() || rows.empty()) return out;
   const auto count = static_cast<double>(rows.size());
   // From the first cell: exactly 0 for a constant, and precise for numbers that are far from 0, such as times.
   const double first = column.cells[rows[0]];
@@ -152,7 +156,9 @@ void TableTask::write(const Split& split, std::uint32_t row, std::int64_t exampl
   for (std::size_t i = 0; i < table_->inputs.size(); ++i) {
     const auto& column = table_->inputs[i];
     if (column.is_number()) {
-      *x++ = static_cast<float>(split.inputs[i].of(column.cells[row]));
+      const bool missing = column.cells[row] == kMissing;
+      *x++ = missing ? 0.0f : static_cast<float>(split.inputs[i].of(column.cells[row]));  // 0: the mean
+      if (column.has_missing) *x++ = missing ? 1.0f : 0.0f;
     } else {
       x = std::fill_n(x, column.width(), 0.0f);
       x[static_cast<std::int64_t>(column.cells[row]) - column.width()] = 1;
@@ -182,8 +188,10 @@ double TableTask::target_unit(std::size_t run) const { return split(run).target.
 
 std::map<std::string, std::string> TableTask::metadata(std::size_t run) const {
   const auto described = [](const DataColumn& column, const Scale& scale) {
-    return column.is_number() ? Json{{"column", column.name}, {"mean", scale.mean}, {"deviation", scale.deviation}}
-                              : Json{{"column", column.name}, {"values", column.values}};
+    if (!column.is_number()) return Json{{"column", column.name}, {"values", column.values}};
+    Json number{{"column", column.name}, {"mean", scale.mean}, {"deviation", scale.deviation}};
+    if (column.has_missing) number["missing"] = true;
+    return number;
   };
   Json inputs = Json::array();
   for (std::size_t i = 0; i < table_->inputs.size(); ++i) inputs.push_back(described(table_->inputs[i], split(run).inputs[i]));

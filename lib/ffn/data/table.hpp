@@ -26,7 +26,8 @@ class TableTask final : public Task {
   /// The rows held out. One set for all runs unless each seed has its own.
   ExampleSet validation(std::int64_t max_examples) const override;
   std::string data_hash() const override { return table_->sha256; }
-  /// "table": JSON of inputs (column, and mean and deviation or values) and of the label's classes or the target's mean and deviation.
+  /// "table": JSON of inputs (column, and mean and deviation or values; missing: a second number says which cells are) and of the label's
+  /// classes or the target's mean and deviation.
   std::map<std::string, std::string> metadata(std::size_t run) const override;
   double target_unit(std::size_t run) const override;
   std::optional<double> constant_answer(std::size_t run) const override { return split(run).constant_answer; }
@@ -49,7 +50,7 @@ class TableTask final : public Task {
   bool can_train(const std::vector<std::uint32_t>& rows) const;
   std::vector<std::int64_t> class_counts(const std::vector<std::uint32_t>& rows) const;
   Split split_of(std::uint64_t seed) const;
-  Scale scale_of(const DataColumn& column, const std::vector<std::uint32_t>& rows) const;
+  Scale scale_of(const DataColumn& column, const std::vector<std::uint32_t>& training) const;
   std::int64_t most_frequent_class(const std::vector<std::uint32_t>& rows) const;
   void write(const Split& split, std::uint32_t row, std::int64_t example, const BatchPlace& to) const;
 

@@ -50,6 +50,14 @@ bool is_missing_word(const std::string& cell) {
   return words.count(cell) > 0;
 }
 
+// "a, b, c" of few, and how many more of many.
+std::string few_of(std::vector<std::string> names) {
+  constexpr std::size_t kShown = 20;
+  const std::size_t count = names.size();
+  names.resize(std::min(count, kShown));
+  return join(names) + (count > kShown ? " and " + std::to_string(count - kShown) + " more" : "");
+}
+
 class TableReader {
  public:
   explicit TableReader(const TableConfig& config) : config_(config), bytes_(bytes_of(config.file)) {
@@ -57,17 +65,17 @@ class TableReader {
     check_names();
   }
 
-  DataTable read() const {
+  DataTable read() {
     DataTable out;
     out.sha256 = sha256_hex(bytes_);
+    const auto inputs = input_names();
+    leave_out_rows(inputs, out);
     const bool is_label = config_.target.empty();
-    out.target = column_of(is_label ? config_.label : config_.target, is_label ? "category" : "number");
+    out.target = column_of(target_name(), is_label ? "category" : "number", false);
     check_target(out.target);
     if (!config_.is_drawn()) out.held_out = split_of();
-    const auto ignored = names_in(*config_.ignore);
-    for (const auto& name : csv_.columns) {
-      if (name == out.target.name || name == config_.split || std::find(ignored.begin(), ignored.end(), name) != ignored.end()) continue;
-      out.inputs.push_back(column_of(name, config_.types->value(name, "")));
+    for (const auto& name : inputs) {
+      out.inputs.push_back(column_of(name, config_.types->value(name, ""), config_.missing == "mean"));
       check_input(out.inputs.back(), out.target);
     }
     check_inputs(out);
@@ -110,33 +118,102 @@ class TableReader {
       if (std::find(columns.begin(), columns.end(), name) == columns.end())
         fail("task." + key + ": there is no column " + quoted(name) + did_you_mean(name, columns), "the columns are " + join(columns));
     };
-    require_column(config_.target.empty() ? "label" : "target", config_.target.empty() ? config_.label : config_.target);
+    require_column(config_.target.empty() ? "label" : "target", target_name());
     if (!config_.is_drawn()) require_column("split", config_.split);
     for (const auto& name : names_in(*config_.ignore)) require_column("ignore", name);
     for (const auto& item : config_.types->items()) require_column("types", item.key());
     const auto require_input = [&](const std::string& key, const std::string& name) {
-      if (name == config_.label || name == config_.target)
-        fail("task." + key + " names " + quoted(name) + ", which is the column to predict", "leave it out there");
+      if (name == target_name()) fail("task." + key + " names " + quoted(name) + ", which is the column to predict", "leave it out there");
     };
-    require_input("split", config_.split);
+    if (!config_.is_drawn()) require_input("split", config_.split);
     for (const auto& name : names_in(*config_.ignore)) require_input("ignore", name);
     for (const auto& item : config_.types->items()) {
       if (item.key() != config_.label || item.value() != "category") require_input("types", item.key());
     }
-    if (csv_.rows.size() < 3)
-      fail(std::to_string(csv_.rows.size()) + " rows are too few", "a table needs rows to train on and to hold out");
+  }
+
+  const std::string& target_name() const { return config_.target.empty() ? config_.label : config_.target; }
+
+  std::vector<std::string> input_names() const {
+    const auto ignored = names_in(*config_.ignore);
+    std::vector<std::string> out;
+    for (const auto& name : csv_.columns) {
+      const bool is_split = !config_.is_drawn() && name == config_.split;
+      if (name != target_name() && !is_split && std::find(ignored.begin(), ignored.end(), name) == ignored.end()) out.push_back(name);
+    }
+    return out;
+  }
+
+  std::size_t place_of(const std::string& name) const {
+    return static_cast<std::size_t>(std::find(csv_.columns.begin(), csv_.columns.end(), name) - csv_.columns.begin());
+  }
+
+  bool may_be_any(const std::string& name) const { return config_.types->value(name, "") == "category"; }  // as the user says
+
+  // As task.missing says; what of the target is missing cannot be learned from.
+  void leave_out_rows(const std::vector<std::string>& inputs, DataTable& out) {
+    const std::size_t rows = csv_.rows.size();
+    std::vector<char> has_gap(rows), leaves(rows);
+    std::size_t gaps = 0, first_row = rows, first_column = 0;
+    std::vector<std::string> counts, names = inputs;
+    names.insert(names.begin(), target_name());
+    for (const auto& name : names) {
+      const std::size_t column = place_of(name), before = gaps;
+      const bool any = may_be_any(name);
+      for (std::size_t row = 0; row < rows; ++row) {
+        const std::string& cell = csv_.rows[row][column];
+        if (!cell.empty() && (any || !is_missing_word(cell))) continue;
+        ++gaps;
+        has_gap[row] = 1;
+        if (config_.missing == "drop_rows" || name == target_name()) leaves[row] = 1;
+        if (row >= first_row) continue;
+        first_row = row;
+        first_column = column;
+      }
+      if (gaps > before) counts.push_back(name + " (" + std::to_string(gaps - before) + ")");
+    }
+    if (gaps > 0 && config_.missing == "refuse") {
+      const std::string& cell = csv_.rows[first_row][first_column];
+      fail_at(first_row, first_column,
+              (cell.empty() ? "the cell is empty" : quoted(cell) + " stands for a missing value") + "; missing in " +
+                  std::to_string(std::count(has_gap.begin(), has_gap.end(), 1)) + " of " + std::to_string(rows) +
+                  " rows: " + few_of(counts),
+              missing_remedy(csv_.columns[first_column], cell));
+    }
+    for (std::size_t row = 0; row < rows; ++row) {
+      if (leaves[row]) continue;
+      const std::size_t to = out.row_numbers.size();
+      out.row_numbers.push_back(static_cast<std::int64_t>(row) + 1);
+      if (to == row) continue;
+      csv_.rows[to] = std::move(csv_.rows[row]);
+      csv_.lines[to] = csv_.lines[row];
+    }
+    const std::size_t left = out.row_numbers.size();
+    csv_.rows.resize(left);
+    csv_.lines.resize(left);
+    out.rows_left_out = static_cast<std::int64_t>(rows - left);
+    if (left < 3)
+      fail(std::to_string(left) + " rows " + (left < rows ? "without missing cells " : "") + "are too few",
+           "a table needs rows to train on and to hold out" +
+               std::string(config_.missing == "drop_rows" && left < rows ? "; task.missing=mean keeps those with gaps" : ""));
   }
 
   // `type`: "number", "category", or "" for what the cells are.
-  DataColumn column_of(const std::string& name, const std::string& type) const {
-    const auto index = static_cast<std::size_t>(std::find(csv_.columns.begin(), csv_.columns.end(), name) - csv_.columns.begin());
+  DataColumn column_of(const std::string& name, const std::string& type, bool may_miss) const {
+    const auto index = place_of(name);
     DataColumn out{name, {}, std::vector<double>(csv_.rows.size())};
-    const bool may_be_any = config_.types->value(name, "") == "category";  // as the user says
-    std::size_t numbers = 0, first_text = csv_.rows.size();
+    const bool any = may_be_any(name);
+    std::size_t numbers = 0, missing = 0, first_text = csv_.rows.size();
     for (std::size_t row = 0; row < csv_.rows.size(); ++row) {
       const std::string& cell = csv_.rows[row][index];
-      if (cell.empty() || (!may_be_any && is_missing_word(cell)))
-        fail_at(row, index, cell.empty() ? "the cell is empty" : quoted(cell) + " stands for a missing value", missing_remedy(name, cell));
+      if (cell.empty() || (!any && is_missing_word(cell))) {
+        if (!may_miss)
+          fail_at(row, index, cell.empty() ? "the cell is empty" : quoted(cell) + " stands for a missing value",
+                  missing_remedy(name, cell));
+        out.cells[row] = kMissing;
+        ++missing;
+        continue;
+      }
       if (type != "category" && has_comma_in_number(cell))
         fail_at(row, index, "the number " + quoted(cell) + " has a comma",
                 "write decimals with a point and thousands without a sign, or call the column a category in task.types");
@@ -148,17 +225,22 @@ class TableReader {
       else first_text = std::min(first_text, row);
       out.cells[row] = number.value_or(0);
     }
-    if (type.empty() && numbers < csv_.rows.size() && 10 * numbers >= 9 * csv_.rows.size())
+    const std::size_t present = csv_.rows.size() - missing;
+    if (present == 0) fail("column " + name + " has no value", "leave it out: task.ignore='[" + dump_json(Json(name)) + "]'");
+    if (type.empty() && numbers < present && 10 * numbers >= 9 * present)
       fail_at(first_text, index, quoted(csv_.rows[first_text][index]) + " is not a number, but most cells of the column are",
               "write the number, or say task.types='{" + dump_json(Json(name)) + ": \"category\"}'");
     if (type == "category" || first_text < csv_.rows.size()) make_category(index, out);
+    else out.has_missing = missing > 0;
     return out;
   }
 
   std::string missing_remedy(const std::string& name, const std::string& cell) const {
     const bool is_input = name != config_.target && name != config_.label;
-    return std::string("write a value, or leave the row out") +
-           (is_input ? ", or the column: task.ignore='[" + dump_json(Json(name)) + "]'" : "") +
+    return std::string("write a value, or leave rows with gaps out: task.missing=drop_rows") +
+           (is_input ? "; or take the mean and an indicator in their place: task.missing=mean; or leave out the column: task.ignore='[" +
+                           dump_json(Json(name)) + "]'"
+                     : "") +
            (name != config_.target && !cell.empty() ? "; or call the column a category in task.types" : "");
   }
 
@@ -168,16 +250,17 @@ class TableReader {
   }
 
   void make_category(std::size_t index, DataColumn& column) const {
+    const auto value_of = [&](std::size_t row) { return column.cells[row] == kMissing ? "" : csv_.rows[row][index]; };
     std::set<std::string> values;
-    for (const auto& row : csv_.rows) values.insert(row[index]);
+    for (std::size_t row = 0; row < csv_.rows.size(); ++row) values.insert(value_of(row));
     column.values.assign(values.begin(), values.end());
     for (std::size_t row = 0; row < csv_.rows.size(); ++row)
       column.cells[row] =
-          static_cast<double>(std::lower_bound(column.values.begin(), column.values.end(), csv_.rows[row][index]) - column.values.begin());
+          static_cast<double>(std::lower_bound(column.values.begin(), column.values.end(), value_of(row)) - column.values.begin());
   }
 
   std::vector<char> split_of() const {
-    const auto index = static_cast<std::size_t>(std::find(csv_.columns.begin(), csv_.columns.end(), config_.split) - csv_.columns.begin());
+    const auto index = place_of(config_.split);
     std::vector<char> out;
     for (std::size_t row = 0; row < csv_.rows.size(); ++row) {
       const std::string& cell = csv_.rows[row][index];
@@ -271,7 +354,7 @@ std::shared_ptr<const DataTable> read_table(const TableConfig& config) {
   std::error_code error;
   const auto time = std::filesystem::last_write_time(config.file, error).time_since_epoch().count();
   const std::string key = dump_json({config.file, time, std::filesystem::file_size(config.file, error), config.label, config.target,
-                                     *config.columns, *config.types, *config.ignore, config.split});
+                                     *config.columns, *config.types, *config.ignore, config.split, config.missing});
   const std::lock_guard<std::mutex> hold(mutex);
   if (error || key != last_key) {
     last = std::make_shared<const DataTable>(TableReader(config).read());
@@ -280,22 +363,11 @@ std::shared_ptr<const DataTable> read_table(const TableConfig& config) {
   return last;
 }
 
-namespace {
-
-// "a, b, c" of few, and how many more of many.
-std::string few_of(std::vector<std::string> names) {
-  constexpr std::size_t kShown = 20;
-  const std::size_t count = names.size();
-  names.resize(std::min(count, kShown));
-  return join(names) + (count > kShown ? " and " + std::to_string(count - kShown) + " more" : "");
-}
-
-}  // namespace
-
 std::string describe_table(const DataTable& table, const TableConfig& config) {
   std::vector<std::string> numbers, categories;
   for (const auto& column : table.inputs) {
-    if (column.is_number()) numbers.push_back(column.name);
+    const auto missing = std::count(column.cells.begin(), column.cells.end(), kMissing);
+    if (column.is_number()) numbers.push_back(column.name + (missing > 0 ? " (" + std::to_string(missing) + " missing)" : ""));
     else categories.push_back(column.name + " (" + std::to_string(column.values.size()) + ")");
   }
   const auto& target = table.target;
@@ -305,6 +377,9 @@ std::string describe_table(const DataTable& table, const TableConfig& config) {
          (categories.empty() ? "" : "; categories: " + few_of(categories)) +
          (target.is_number() ? "; target: " + target.name : "; label: " + target.name + " (" + few_of(target.values) + ")") +
          (config.is_drawn() ? "" : "; split by " + config.split) +
+         (table.rows_left_out == 0 ? ""
+                                   : "; " + std::to_string(table.rows_left_out) + (table.rows_left_out == 1 ? " row" : " rows") +
+                                         " with missing cells left out") +
          (repeats == 0 ? "" : "; " + std::to_string(repeats) + (repeats == 1 ? " row repeats" : " rows repeat") + " another one");
 }
 

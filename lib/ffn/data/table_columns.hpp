@@ -1,25 +1,32 @@
 // A table of the user's as typed columns: what each cell is, and what is refused.
 #pragma once
 
+#include <limits>
 #include <memory>
 
 #include "ffn/config/task_config.hpp"
 
 namespace ffn {
 
+/// A missing cell of a column of numbers; in a category, missing cells are the value "".
+constexpr double kMissing = std::numeric_limits<double>::infinity();
+
 struct DataColumn {
   std::string name;
   std::vector<std::string> values;  ///< of a category, sorted; none of a number
   std::vector<double> cells;        ///< (rows) numbers, or indices of values
+  bool has_missing = false;         ///< a number with missing cells (kMissing): the network also sees which they are
 
   bool is_number() const { return values.empty(); }
   /// Numbers that the network sees of it.
-  std::int64_t width() const { return is_number() ? 1 : static_cast<std::int64_t>(values.size()); }
+  std::int64_t width() const { return is_number() ? 1 + has_missing : static_cast<std::int64_t>(values.size()); }
 };
 
 struct DataTable {
   std::vector<DataColumn> inputs;
-  DataColumn target;           ///< of the label or of the target
+  DataColumn target;                      ///< of the label or of the target
+  std::vector<std::int64_t> row_numbers;  ///< (rows) in the file, from 1: task.missing leaves out some
+  std::int64_t rows_left_out = 0;
   std::vector<char> held_out;  ///< (rows) whether the split column says so; empty where rows are drawn
   /// (rows) The first row that has the same inputs and the same target: the row itself unless it repeats one.
   std::vector<std::uint32_t> first_alike;

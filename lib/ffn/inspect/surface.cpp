@@ -37,7 +37,7 @@ struct InputNames {
   std::vector<std::string> operator()(const TableConfig& config) const {
     std::vector<std::string> out;
     for (const auto& column : read_table(config)->inputs) {
-      if (!column.is_number()) return {};
+      if (!column.is_number() || column.has_missing) return {};
       out.push_back(column.name + " (standardised)");
     }
     return out;

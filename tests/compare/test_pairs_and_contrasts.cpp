@@ -163,8 +163,21 @@ TEST_CASE("contrasts of times count a run that never gets there with its budget"
   runs.add("gelu", "2", {0, 40, 40, 40, 40, 40}, true);
   const auto c = compare(runs, "reference", true, "steps_to_target");
   REQUIRE(c.contrasts.size() == 2);
-  CHECK(c.contrasts[1].pair.paired.effect->value == Approx((90 + 5 * 30) / 6.));
-  CHECK(c.contrasts[0].pair.paired.effect->value == Approx((90 + 5 * 30) / 12.));
+  CHECK(c.contrasts[1].pair.paired.effect->value == Approx((std::log(10.) + 5 * std::log(4.)) / 6));
+  CHECK(c.contrasts[0].pair.paired.effect->value == Approx((std::log(10.) + 5 * std::log(4.)) / 12));
+}
+
+TEST_CASE("a ratio of times that grows while their difference shrinks is not called better") {
+  Runs runs;
+  runs.add("relu", "1", {60, 63, 57, 60, 62, 58, 61, 59}, true);
+  runs.add("gelu", "1", {98, 99, 97, 98, 99, 97, 98, 97}, true);  // 1.6 times as long, 38 steps more
+  runs.add("relu", "2", {10, 9, 9, 10, 9, 10, 10, 9}, true);
+  runs.add("gelu", "2", {20, 19, 19, 20, 19, 20, 20, 19}, true);  // twice as long, 10 steps more
+  const auto c = compare(runs, "reference", true, "steps_to_target");
+  REQUIRE(c.contrasts.size() == 2);
+  CHECK(c.contrasts[1].pair.paired.values == stats::PairedValues::log_ratio);
+  CHECK(c.contrasts[1].pair.paired.effect->value == Approx(std::log(2.05 / 1.63)).margin(.02));
+  CHECK(c.contrasts[1].pair.judgement.verdict == stats::Verdict::worse);
 }
 
 TEST_CASE("a contrast with a missing value is not tested, and counts in the family") {

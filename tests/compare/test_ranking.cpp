@@ -4,6 +4,7 @@
 #include "ffn/compare/compare.hpp"
 #include "ffn/compare/ranking.hpp"
 #include "ffn/report/answer.hpp"
+#include "ffn/report/short_table.hpp"
 #include "support/catch_plain.hpp"
 
 using namespace ffn;
@@ -84,8 +85,24 @@ TEST_CASE("more hits go before a smaller restricted mean, and the answer says ho
   add_runs(runs, "gelu", std::vector<std::int64_t>(8, 80));
   const auto comparison = compare(runs);
   REQUIRE(*comparison.facets.at(0).groups.at(0).mean < 80);
-  CHECK(begins_with(answer_text(comparison), "gelu gets there with the most seeds: 80.0 steps with 8 of 8 seeds; relu 50"));
-  CHECK(has(answer_text(comparison), " with 4 of 8 seeds."));
+  CHECK(begins_with(answer_text(comparison), "gelu gets there with the most seeds: 8 of 8 seeds, median 80"));
+  CHECK(has(answer_text(comparison), "; relu 4 of 8 seeds, median 1."));
+}
+
+TEST_CASE("where runs miss the target the table counts hits and shows the median of those, without a spread of the censored mean") {
+  std::vector<FoundRun> runs;
+  add_runs(runs, "relu", {20, 21, 20, 19, kNever, 22, 20, kNever});
+  add_runs(runs, "gelu", std::vector<std::int64_t>(8, 30));
+  const auto comparison = compare(runs);
+  const ShortTable table(comparison);
+  REQUIRE(table.hits_header == "hits");
+  CHECK(table.rows.at(0).hits == "6 of 8");
+  CHECK(begins_with(table.rows[0].centre, "20"));
+  CHECK_FALSE(has(table.rows[0].centre, "±"));
+  CHECK(has(table.caption, "median of the runs that got there"));
+  CHECK_FALSE(comparison.facets[0].groups.at(0).half_width);
+  add_runs(runs = {}, "relu", kEarly);
+  CHECK(ShortTable(compare(runs)).hits_header.empty());
 }
 
 TEST_CASE("two variants that never get there are not called the same") {

@@ -131,6 +131,16 @@ TEST_CASE("no meaningful difference is corrected for the family, and a compariso
   CHECK(judge({with_margin, from_differences({-.05, -.02, -.04, -.03, -.01, -.03, .001, -.028}, .02)})[1].p_holm == Approx(0.03125));
 }
 
+TEST_CASE("equal values with every seed are a verdict of their own, and runs without any value are none") {
+  CHECK(judge_one(from_differences(std::vector<double>(8, 0.))).verdict == Verdict::same);
+  CHECK(sentence(from_differences(std::vector<double>(8, 0.))) == "same: the same value with each of 8 seeds");
+  CHECK(judge_one(from_differences(std::vector<double>(5, 0.))).verdict == Verdict::too_few_seeds);
+  CHECK(judge_one(from_differences({0, 0, 0, 0, 0, 0, 0, 1e-9})).verdict == Verdict::undecided);
+  CHECK(judge_one(from_differences(std::vector<double>(8, 0.), .1)).verdict == Verdict::no_meaningful_difference);
+  const std::vector<Hit> never(8, Hit{std::nullopt, 100});
+  CHECK(judge_one(compare_hits(never, never).paired).verdict == Verdict::undecided);
+}
+
 TEST_CASE("better and worse follow the test alone, on the side of its own sum") {
   PairedResult result = from_differences(kClear);
   result.p = 0.051;

@@ -99,18 +99,53 @@ std::optional<PairResult> compare_pair(const std::vector<const FoundRun*>& runs,
 
 // ---- the whole
 
-// Whether groups trained on different losses would be judged by their own losses.
-bool mixes_losses(const std::vector<FoundRun>& runs, const std::vector<std::string>& varying, const Metric& metric, const std::string& by) {
-  const auto goes_with = [&](const char* key) {
-    return std::find(varying.begin(), varying.end(), key) != varying.end() && determines(runs, by, key);
+// Not when the run ends.
+bool is_of_target(const std::string& key) { return key != "train.target.stop" && key != "train.target.patience"; }
+
+// Keys whose values differ within a facet: what is compared with each other.
+std::set<std::string> keys_within(const std::vector<Cell>& cells, const std::vector<std::string>& varying) {
+  std::set<std::string> out;
+  for (const auto& key : varying) {
+    for (const auto& cell : cells) {
+      const FoundRun* const first = cell.runs.begin()->second.at(0);
+      for (const auto& [value, runs] : cell.runs) {
+        if (std::any_of(runs.begin(), runs.end(), [&](const FoundRun* run) { return value_of(*run, key) != value_of(*first, key); }))
+          out.insert(key);
+      }
+    }
+  }
+  return out;
+}
+
+// What the values of `by` have no common scale for, and the keys that make it so.
+struct Unlike {
+  std::string what;
+  std::vector<std::string> keys;
+};
+
+Unlike unlike_in(const std::set<std::string>& within, const std::vector<FoundRun>& runs, const Metric& metric) {
+  const auto those = [&](const auto& holds) {
+    std::vector<std::string> out;
+    std::copy_if(within.begin(), within.end(), std::back_inserter(out), holds);
+    return out;
   };
+  const auto begins = [](const std::string& key, const char* beginning) { return key.rfind(beginning, 0) == 0; };
   std::set<std::string> names{metric.name};  // or those that a time is the time to
   if (metric.is_time()) {
     for (const auto& run : runs) names.insert(value_of(run, "train.target.metric"));
   }
-  const bool is_of_training = names.count(metric::kTrainLoss.name) > 0;
-  return ((is_of_training || names.count(metric::kValLoss.name) > 0) && goes_with("train.loss")) ||
-         (is_of_training && goes_with("train.label_smoothing"));
+  const bool is_of_training = names.count(metric::kTrainLoss.name) > 0,
+             is_of_loss = is_of_training || names.count(metric::kValLoss.name) > 0;
+  if (auto keys = those([&](const auto& key) { return begins(key, "task."); }); !keys.empty()) return {"different tasks", keys};
+  if (auto keys = those(
+          [&](const auto& key) { return (is_of_loss && begins(key, "train.loss")) || (is_of_training && key == "train.label_smoothing"); });
+      !keys.empty())
+    return {metric.is_time() ? "times to values of different losses" : "values of different losses", keys};
+  if (!metric.is_time()) return {};
+  if (auto keys = those([&](const auto& key) { return begins(key, "train.target") && is_of_target(key); }); !keys.empty())
+    return {"times to different targets", keys};
+  return {"times that were measured differently",
+          those([](const auto& key) { return key == "train.eval_every" || key == "train.eval_examples"; })};
 }
 
 // Those that were tuned, and those that a choice brings along, as a kind does: one variant has several values of them.
@@ -189,8 +224,7 @@ std::vector<Cell> into_cells(const std::vector<FoundRun>& runs, const std::vecto
 std::string target_text(const FoundRun& run) {
   std::string target;
   for (const auto& [key, value] : run.keys) {
-    const bool ends_run = key == "train.target.stop" || key == "train.target.patience";
-    if (key.rfind("train.target.", 0) == 0 && !ends_run) target += (target.empty() ? "" : " ") + key.substr(13) + "=" + value;
+    if (key.rfind("train.target.", 0) == 0 && is_of_target(key)) target += (target.empty() ? "" : " ") + key.substr(13) + "=" + value;
   }
   return target;
 }
@@ -314,15 +348,16 @@ Comparison compare_runs(std::vector<FoundRun> found, const CompareRequest& reque
   const auto values = values_from_reference(runs, asked.reference, out, request.in_given_order);
   out.reference = values[0];
 
-  // Seconds are no replicates of each other; values of different tasks, and of different losses, have no common scale.
-  const bool of_tasks = out.by.rfind("task.", 0) == 0;
-  out.mixed_losses = mixes_losses(runs, varying, metric, out.by);
-  const bool judged = metric.measure != Measure::seconds && !of_tasks && !out.mixed_losses;
-  if (of_tasks) out.notes.push_back("these are different tasks: their values stand side by side and are not judged");
-  if (out.mixed_losses)
-    out.notes.push_back(std::string("these are ") + (metric.is_time() ? "times to " : "") +
-                        "values of different losses: they stand side by side and are not judged; compare another metric");
+  // Seconds are no replicates of each other; values of different tasks, losses, targets and evaluations have no common scale.
   const auto cells = into_cells(runs, facet_by, out.by);
+  const auto within = keys_within(cells, varying);
+  const auto unlike = unlike_in(within, runs, metric);
+  const bool of_tasks = out.by.rfind("task.", 0) == 0, is_unlike = !unlike.keys.empty();
+  out.mixed_scales = is_unlike && !of_tasks;
+  const bool judged = metric.measure != Measure::seconds && !is_unlike;
+  if (is_unlike)
+    out.notes.push_back("these are " + unlike.what + ": they stand side by side and are not judged" +
+                        (of_tasks ? "" : "; compare another metric, or variants with the same " + join(unlike.keys, " and ")));
   const auto contrasts = asked.interaction && judged ? asked_contrasts(cells, facet_by, values) : std::vector<AskedContrast>();
   stats::CompareOptions options;
   options.alpha = out.alpha;
@@ -347,10 +382,12 @@ Comparison compare_runs(std::vector<FoundRun> found, const CompareRequest& reque
     note_scale(asked.scale, out);
     note_bad_runs(out);
     note_skewed(out);
+  } else {
+    show_medians_of_hits(out);
   }
   if (asked.pairs == "best") keep_pairs_of_best(out);
   if (!out.over.empty()) note_crossed(out);
-  add_notes(runs, varying, metric.is_time(), out);
+  add_notes(runs, varying, within, metric.is_time(), out);
   return out;
 }
 

@@ -191,7 +191,7 @@ struct Comparison {
   std::size_t num_comparisons = 0;        ///< that the correction covers
   std::string rate;                       ///< the learning rate of all runs, where layers are compared that were not tuned
   std::string scope;                      ///< behind "Sure": what seeds do not vary, "of this text"; empty where nothing is shared
-  bool mixed_losses = false;              ///< values of different losses: none is the lowest
+  bool mixed_scales = false;              ///< values of different losses, targets, …: none is the lowest
   bool mixed_budgets = false;             ///< runs had different numbers of steps: times of groups are not on one scale
   std::optional<TuningResult> tuned;
   std::vector<std::string> notes;

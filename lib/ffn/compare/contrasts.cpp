@@ -47,10 +47,11 @@ Horizon cut_of(const std::vector<Sides>& sides, Measure measure) {
   return out;
 }
 
-// On the scale on which pairs are compared; NaN for a run without a value.
+// A logarithm where ratios are compared, as they always are of times: one that shrinks with all others is no interaction. NaN for a run
+// without a value.
 double number_of(const FoundRun& run, const Metric& metric, bool as_ratios, double horizon) {
-  if (metric.is_time()) return std::min(hit_of(run, metric.measure).time.value_or(horizon), horizon);
-  const auto outcome = outcome_of(run, metric);
+  const auto outcome =
+      metric.is_time() ? stats::Outcome(std::min(hit_of(run, metric.measure).time.value_or(horizon), horizon)) : outcome_of(run, metric);
   return !outcome ? NAN : as_ratios ? std::log(*outcome) : *outcome;
 }
 
@@ -98,7 +99,9 @@ void add_contrasts(const std::vector<AskedContrast>& asked, const std::vector<Ce
   if (asked.empty()) return;
   out.interaction_key = cells[0].keys.begin()->first;
   const auto direction = metric.higher_is_better ? stats::Direction::higher_is_better : stats::Direction::lower_is_better;
-  const bool as_ratios = !metric.is_time() && scale.as_ratios();
+  const bool as_ratios = metric.is_time() || scale.as_ratios();
+  auto contrast_options = options;
+  if (metric.is_time()) contrast_options.min_effect = 0;  // it is in steps
   std::vector<std::string> untested;
   double least_horizon = INFINITY;
   for (const auto& contrast : asked) {
@@ -121,14 +124,15 @@ void add_contrasts(const std::vector<AskedContrast>& asked, const std::vector<Ce
     if (horizon.cuts_any) least_horizon = std::min(least_horizon, horizon.at);
     result.pair.value = contrast.value;
     result.pair.reference = out.reference;
-    result.pair.paired =
-        stats::compare_contrast(values, direction, as_ratios ? stats::PairedValues::log_ratio : stats::PairedValues::difference, options);
+    result.pair.paired = stats::compare_contrast(
+        values, direction, as_ratios ? stats::PairedValues::log_ratio : stats::PairedValues::difference, contrast_options);
     out.contrasts.push_back(std::move(result));
   }
   if (!untested.empty())
-    out.notes.push_back("main effects and interactions need a value of every run; not tested: " + join(untested, "; "));
+    out.notes.push_back(std::string("main effects and interactions need a value") + (metric.is_time() ? " above 0" : "") +
+                        " of every run; not tested: " + join(untested, "; "));
   if (std::isfinite(least_horizon))
-    out.notes.push_back("main effects and interactions are of times cut at " + number_text(least_horizon) +
+    out.notes.push_back("main effects and interactions are ratios of times cut at " + number_text(least_horizon) +
                         (metric.measure == Measure::flops ? " FLOPs" : " steps") +
                         "; a run that does not get there by then counts with all of them");
 }

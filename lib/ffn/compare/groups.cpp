@@ -77,7 +77,8 @@ GroupResult summarise(const std::string& value, const std::vector<const FoundRun
     const auto restricted = stats::restricted_mean(curve, horizon_of(curve));
     group.mean = restricted.mean;
     const double low = stats::restricted_mean_interval(restricted, hits.size(), 1 - alpha).low;
-    if (std::isfinite(low)) group.half_width = restricted.mean - low;
+    const bool any_miss = std::any_of(group.values.begin(), group.values.end(), [](double x) { return std::isinf(x); });
+    if (std::isfinite(low) && !any_miss) group.half_width = restricted.mean - low;
   } else if (!group.values.empty()) {
     group.mean = stats::mean(group.values);
     if (group.values.size() > 1) group.half_width = *group.mean - stats::t_interval(group.values, 1 - alpha).low;
@@ -88,6 +89,22 @@ GroupResult summarise(const std::string& value, const std::vector<const FoundRun
     group.restricted_mean_steps = stats::restricted_mean(curve, horizon_of(curve)).mean;
   }
   return group;
+}
+
+void show_medians_of_hits(Comparison& out) {
+  const auto misses = [](const GroupResult& g) {
+    return std::any_of(g.values.begin(), g.values.end(), [](double x) { return std::isinf(x); });
+  };
+  const auto any_misses = [&](const Facet& f) { return std::any_of(f.groups.begin(), f.groups.end(), misses); };
+  if (std::none_of(out.facets.begin(), out.facets.end(), any_misses)) return;
+  out.shown = ShownCentre::median;
+  for (auto& facet : out.facets) {
+    for (auto& group : facet.groups) {
+      std::vector<double> hits;
+      std::copy_if(group.values.begin(), group.values.end(), std::back_inserter(hits), [](double x) { return std::isfinite(x); });
+      if (!hits.empty()) group.centre = stats::median_with_interval(hits, 1 - out.alpha);
+    }
+  }
 }
 
 void choose_shown(Comparison& out) {

@@ -12,6 +12,9 @@ namespace ffn {
 /// All of a group but what it is shown by, which the whole comparison decides.
 GroupResult summarise(const std::string& value, const std::vector<const FoundRun*>& runs, const Metric& metric, double alpha);
 
+/// Times of which some were not reached: medians of those that were, beside how many.
+void show_medians_of_hits(Comparison& comparison);
+
 /// What the groups are shown by: one for the whole comparison, of a logged metric.
 void choose_shown(Comparison& comparison);
 

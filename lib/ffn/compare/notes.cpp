@@ -68,10 +68,49 @@ bool comes_with_section(const std::vector<FoundRun>& runs, const std::string& ke
   return values.size() < 2;
 }
 
+// Where labels name what is compared, what they stand for. False where there are none.
+bool note_labels(const std::vector<FoundRun>& runs, const std::set<std::string>& within, Comparison& out) {
+  const bool labelled = std::any_of(runs.begin(), runs.end(), [&](const FoundRun& run) {
+    return !run.label.empty() && shown_value(out, value_of(run, out.by)) == run.label;
+  });
+  if (!labelled) return false;
+  constexpr std::size_t kMost = 6;  // keys, and values of one
+  std::vector<std::string> keys, parts;
+  std::copy_if(within.begin(), within.end(), std::back_inserter(keys), [](const std::string& key) { return !is_computing(key); });
+  const auto comes_along = [&](const std::string& key) {  // a kind, or a section that is there or not, brings keys along
+    return std::any_of(runs.begin(), runs.end(), [&](const FoundRun& run) { return run.keys.count(key) == 0; }) &&
+           std::any_of(keys.begin(), keys.end(), [&](const std::string& other) {
+             const std::string section = other.substr(0, other.size() - std::min(other.size(), std::string(".kind").size()));
+             return other != key &&
+                    (comes_with_section(runs, key, other) || (section + ".kind" == other && key.rfind(section + ".", 0) == 0));
+           });
+  };
+  for (const auto& key : keys) {
+    if (comes_along(key)) continue;
+    std::map<std::string, std::vector<std::string>> names;  // of each value
+    for (const auto& value : ordered_values(runs, out.by)) {
+      const auto run = std::find_if(runs.begin(), runs.end(), [&](const FoundRun& r) { return value_of(r, out.by) == value; });
+      names[value_of(*run, key)].push_back(shown_value(out, value));
+    }
+    std::string values;
+    for (const auto& value : ordered_values(runs, key)) {
+      if (names.count(value)) values += (values.empty() ? "" : "; ") + join(names[value]) + ": " + value;
+    }
+    parts.push_back(key + " (" + (names.size() > kMost ? std::to_string(names.size()) + " values" : values) + ")");
+  }
+  if (parts.size() > kMost) {
+    parts.push_back("and " + std::to_string(parts.size() - kMost) + " more keys");
+    parts.erase(parts.begin() + kMost, parts.end() - 1);
+  }
+  if (!parts.empty()) out.notes.push_back("the variants differ in " + join(parts));
+  return true;
+}
+
 // What is confounded with the compared key, or with one that makes the groups: each goes with it, and no column shows it.
-void note_what_goes_along(const std::vector<FoundRun>& runs, const std::vector<std::string>& varying, Comparison& out) {
+void note_what_goes_along(const std::vector<FoundRun>& runs, const std::vector<std::string>& varying, bool said_of_by, Comparison& out) {
   if (out.by == "variant") return;
-  std::vector<std::string> shown = {out.by};
+  std::vector<std::string> shown;
+  if (!said_of_by) shown.push_back(out.by);
   for (const auto& [key, value] : out.facets.at(0).keys) shown.push_back(key);
   std::set<std::string> said(shown.begin(), shown.end());
   for (const auto& key : shown) {
@@ -301,9 +340,10 @@ void note_constant(const std::vector<FoundRun>& runs, const std::vector<std::str
                       (varying.empty() ? "no key varies here" : "keys that vary here: " + join(varying)));
 }
 
-void add_notes(const std::vector<FoundRun>& runs, const std::vector<std::string>& varying, bool is_time, Comparison& out) {
+void add_notes(const std::vector<FoundRun>& runs, const std::vector<std::string>& varying, const std::set<std::string>& within,
+               bool is_time, Comparison& out) {
   note_tuning(out);
-  note_what_goes_along(runs, varying, out);
+  note_what_goes_along(runs, varying, note_labels(runs, within, out), out);
   note_sizes(out);
   note_unmeasured(out);
   note_baseline(runs, out);
@@ -322,7 +362,7 @@ void add_notes(const std::vector<FoundRun>& runs, const std::vector<std::string>
     const bool measured = std::none_of(facet.groups.begin(), facet.groups.end(), [](const GroupResult& g) { return g.num_unmeasured > 0; });
     lonely += facet.pairs.empty() && measured && num_values > 1;
   }
-  const bool unjudged = out.metric == "seconds_to_target" || out.by.rfind("task.", 0) == 0 || out.mixed_losses;
+  const bool unjudged = out.metric == "seconds_to_target" || out.by.rfind("task.", 0) == 0 || out.mixed_scales;
   if (lonely > 0 && !unjudged) {
     out.notes.push_back(std::to_string(lonely) + " of " + std::to_string(out.facets.size()) + " groups have no pair with " + out.by +
                         " = " + out.reference + " that is finished");

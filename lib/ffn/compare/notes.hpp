@@ -1,6 +1,7 @@
 // What a reader of a comparison has to know beside its numbers.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -10,8 +11,9 @@ namespace ffn {
 
 /// Adds to the comparison's notes what goes along with the compared key, what is not measured, tied for coarse evaluations,
 /// computed differently or without a pair, and budgets that differ (which also sets mixed_budgets). `varying`: keys whose values differ
-/// among the runs; `is_time`: the metric is a time to a target.
-void add_notes(const std::vector<FoundRun>& runs, const std::vector<std::string>& varying, bool is_time, Comparison& comparison);
+/// among the runs, and those that differ `within` a facet; `is_time`: the metric is a time to a target.
+void add_notes(const std::vector<FoundRun>& runs, const std::vector<std::string>& varying, const std::set<std::string>& within,
+               bool is_time, Comparison& comparison);
 
 /// What one tuned choice for all seeds leaves to chance; empty where seeds and min_effect make up for it.
 std::string caution_about_one_choice(std::size_t tuning_seeds, std::size_t judging_seeds, double min_effect);

@@ -11,6 +11,12 @@ bool has_pairs(const Comparison& c) {
   return std::any_of(c.facets.begin(), c.facets.end(), [](const Facet& f) { return !f.pairs.empty(); });
 }
 
+bool has_misses(const Comparison& c) { return is_time_metric(c.metric) && c.shown == ShownCentre::median; }
+
+std::string hits_cell(const GroupResult& g) {
+  return std::to_string(g.num_hits) + " of " + std::to_string(g.num_done + g.num_diverged + g.num_failed);
+}
+
 bool is_different(const PairResult& pair) {
   return pair.judgement.verdict == stats::Verdict::better || pair.judgement.verdict == stats::Verdict::worse;
 }
@@ -63,7 +69,8 @@ std::string difference_name(const Comparison& c) {
 }
 
 std::string difference_text(const Comparison& c, const PairResult& pair, double unit) {
-  if (c.as_ratios && pair.paired.effect) return stats::RatioText(*pair.paired.effect, c.ratio_form).with_interval();
+  if (pair.paired.values == stats::PairedValues::log_ratio && pair.paired.effect)
+    return stats::RatioText(*pair.paired.effect, c.ratio_form).with_interval();
   const auto e = effect_of(pair);
   if (!e) return "-";
   const double above = e->high - e->size, below = e->size - e->low;  // one of them may be infinite
@@ -125,14 +132,6 @@ std::string metric_header(const std::string& metric) {
 
 namespace {
 
-bool any_never(const Comparison& c) {
-  return std::any_of(c.facets.begin(), c.facets.end(), [](const Facet& f) {
-    return std::any_of(f.groups.begin(), f.groups.end(), [](const GroupResult& g) {
-      return std::any_of(g.values.begin(), g.values.end(), [](double v) { return std::isinf(v); });
-    });
-  });
-}
-
 std::string difference_from_reference(const Comparison& c) {
   const std::string reference = shown_value(c, c.reference);
   if (!c.as_ratios) return "difference from " + reference;
@@ -148,9 +147,9 @@ std::string short_caption(const Comparison& c) {
     return std::any_of(f.groups.begin(), f.groups.end(), [](const GroupResult& g) { return g.values.size() > 1; });
   });
   return c.metric + ", " + (c.higher_is_better ? "higher" : "lower") + " is better" +
-         (is_time_metric(c.metric) && any_never(c) ? "; a run that never gets there counts with all its steps" : "") +
-         (several ? "; " + centre_name(c) + (seeds ? " of " + std::to_string(*seeds) + " seeds " : " ") + interval_form(c, " interval")
-                  : "") +
+         (has_misses(c) ? "; median of the runs that got there" + (several ? " " + interval_form(c, " interval") : "")
+          : several ? "; " + centre_name(c) + (seeds ? " of " + std::to_string(*seeds) + " seeds " : " ") + interval_form(c, " interval")
+                    : "") +
          (has_pairs(c) ? "; " + difference_from_reference(c) : "");
 }
 

@@ -9,6 +9,10 @@
 
 namespace ffn {
 
+/// Some runs did not get to their target: the table counts those that did.
+bool has_misses(const Comparison& comparison);
+std::string hits_cell(const GroupResult& group);
+
 bool has_pairs(const Comparison& comparison);
 /// Better or worse.
 bool is_different(const PairResult& pair);

@@ -38,7 +38,11 @@ Table groups_table(const Comparison& c) {
   columns.push_back({shown_key(c, c.by), Align::left});
   const bool time = is_time_metric(c.metric);
   columns.push_back({"runs", Align::right});
-  columns.push_back({(time ? "restricted mean " : centre_name(c) + " ") + interval_form(c), Align::right});
+  columns.push_back({(has_misses(c) ? "median of hits "
+                      : time        ? "restricted mean "
+                                    : centre_name(c) + " ") +
+                         interval_form(c),
+                     Align::right});
   columns.push_back({"IQM", Align::right});
   if (targets) {
     for (const char* name : {"hits", "median steps"}) columns.push_back({name, Align::right});
@@ -55,7 +59,7 @@ Table groups_table(const Comparison& c) {
                              is_time_metric(c.metric) && g.iqm && std::isinf(*g.iqm) ? "never" : optional_number(g.iqm, 4)});
       if (targets) {
         const auto over = g.num_done + g.num_diverged + g.num_failed;
-        row.push_back(over > 0 ? std::to_string(g.num_hits) + " of " + std::to_string(over) : "-");
+        row.push_back(over > 0 ? hits_cell(g) : "-");
         row.push_back(g.median_steps ? format_rounded(*g.median_steps) : over > 0 ? "not reached" : "-");
       }
       const bool known = g.parameters > 0;

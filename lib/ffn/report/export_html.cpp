@@ -67,7 +67,8 @@ std::string table_html(const Comparison& c, const ShortTable& table) {
   const auto places = places_of(c);
   std::string out = "<p class=\"caption\">" + escaped(table.caption) + ".</p>\n<div class=\"scroll\"><table class=\"short\"><thead><tr>";
   for (const auto& header : table.key_headers) out += head_cell(header);
-  out += head_cell(table.value_header) + head_cell(table.centre_header, "n");
+  out += head_cell(table.value_header) + (table.hits_header.empty() ? "" : head_cell(table.hits_header, "n")) +
+         head_cell(table.centre_header, "n");
   if (table.has_pairs) out += head_cell(table.difference_header, "n");
   if (bars) out += "<th scope=\"col\" class=\"bar\">" + interval_axis(c, kBarWidth, "bar-axis") + "</th>";
   if (table.has_pairs) out += head_cell("verdict");
@@ -75,7 +76,7 @@ std::string table_html(const Comparison& c, const ShortTable& table) {
   for (const auto& row : table.rows) {
     out += std::string("<tr") + (row.starts_facet ? " class=\"first\"" : "") + ">";
     for (std::size_t k = 0; k < row.keys.size(); ++k) out += cell(table.key_headers[k], row.keys[k], row.starts_facet ? "" : "again");
-    out += cell(table.value_header, row.value);
+    out += cell(table.value_header, row.value) + (table.hits_header.empty() ? "" : cell(table.hits_header, row.hits, "n"));
     const auto centre = shown_centre(*row.group);
     const auto place = places.find(row.group);
     const std::string order = place != places.end() ? " data-order=\"" + std::to_string(place->second) + "\"" : "";

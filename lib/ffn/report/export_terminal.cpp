@@ -37,7 +37,7 @@ std::string short_table_text(const Comparison& c, int width, bool color) {
   if (!shown.has_pairs || left < kLeastPairBar) return fitted(fits(plain, width) ? plain : shown.plain(true, false), width, color);
   const int bar = std::min(left, kMostPairBar);
   const auto axis = axis_of_pairs(c, bar);
-  const auto at = static_cast<std::ptrdiff_t>(shown.key_headers.size() + 3);
+  const auto at = static_cast<std::ptrdiff_t>(shown.key_headers.size() + 3 + !shown.hits_header.empty());
   auto columns = plain.columns();
   columns.insert(columns.begin() + at, {bar_header(c, bar), Align::left});
   Table table(columns);

@@ -129,7 +129,7 @@ std::string who_leads(const Comparison& c) {
   if (all.size() < 2 || facets == 0) return "";
   const auto& first = all[0];
   if (first.rank.is_never(c)) return "No run got to the target.";
-  if (c.mixed_losses) return "";
+  if (c.mixed_scales) return "";
   if (std::isinf(first.rank.centre) || (time && c.mixed_budgets)) return "";  // half of every variant's runs were lost
   double uncertainty = 0;  // of means over several facets, which stand in no table: one for all
   for (const auto& variant : all) uncertainty = std::max(uncertainty, variant.half_width);
@@ -141,7 +141,7 @@ std::string who_leads(const Comparison& c) {
   const auto shown = [&](const RankedVariant& s, const std::string& unit) {
     const std::string number =
         number_of(c, s.rank.centre, precision * (facets > 1 ? uncertainty : s.half_width)) + unit;  // as in the table
-    const std::string text = s.rank.is_never(c) ? "never" : with_hits ? number + " with " + hits_text(s) + " seeds" : number;
+    const std::string text = s.rank.is_never(c) ? "never" : with_hits ? hits_text(s) + " seeds, median " + number : number;
     if (const auto share = s.rank.is_never(c) || with_hits ? "" : failing_share(c, s.value, s.rank.bad); !share.empty())
       return text + share;
     return s.rank.bad > 0 ? text + " (" + std::to_string(s.rank.bad) + (s.rank.bad == 1 ? " run" : " runs") + " diverged or failed)" : text;

@@ -47,10 +47,13 @@ std::string contrast_name(const Comparison& c, const ContrastResult& contrast) {
 std::optional<CaptionedTable> contrasts_table(const Comparison& c) {
   if (c.contrasts.empty()) return std::nullopt;
   const std::string key = shown_key(c, c.interaction_key);
-  CaptionedTable out{
-      "Does the answer depend on " + key + "? " + (c.as_ratios ? "Ratio to " : "Difference from ") + shown_value(c, c.reference) +
-          ", its mean and its change:",
-      Table({{shown_key(c, c.by), Align::left}, {"contrast", Align::left}, {difference_name(c), Align::right}, {"verdict", Align::left}})};
+  const bool ratios = c.contrasts[0].pair.paired.values == stats::PairedValues::log_ratio;
+  CaptionedTable out{"Does the answer depend on " + key + "? " + (ratios ? "Ratio to " : "Difference from ") + shown_value(c, c.reference) +
+                         ", its mean and its change:",
+                     Table({{shown_key(c, c.by), Align::left},
+                            {"contrast", Align::left},
+                            {ratios ? "ratio" : "difference", Align::right},
+                            {"verdict", Align::left}})};
   const NumberUnit unit(c);
   for (const auto& contrast : c.contrasts) {
     out.table.add_row({shown_value(c, contrast.pair.value), contrast_name(c, contrast), difference_text(c, contrast.pair, unit.size()),

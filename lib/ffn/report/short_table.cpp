@@ -9,6 +9,7 @@ namespace ffn {
 ShortTable::ShortTable(const Comparison& c)
     : caption(short_caption(c)),
       value_header(shown_key(c, c.by)),
+      hits_header(has_misses(c) ? "hits" : ""),
       centre_header(NumberUnit(c).header(metric_header(c.metric))),
       difference_header(difference_name(c)),
       has_pairs(ffn::has_pairs(c)),
@@ -19,7 +20,8 @@ ShortTable::ShortTable(const Comparison& c)
     for (const auto& group : facet.groups) {
       const auto found = std::find_if(facet.pairs.begin(), facet.pairs.end(), [&](const PairResult& p) { return p.value == group.value; });
       const PairResult* pair = found == facet.pairs.end() ? nullptr : &*found;
-      ShortRow row{&facet, &group, pair, {}, shown_value(c, group.value), centre_text(c, group, unit), "", "", seeds_text(group)};
+      ShortRow row{&facet, &group,           pair, {}, shown_value(c, group.value), hits_cell(group), centre_text(c, group, unit), "",
+                   "",     seeds_text(group)};
       for (const auto& [key, value] : facet.keys) row.keys.push_back(shown_value(c, key, value));
       if (pair) {
         row.difference = difference_text(c, *pair, unit);
@@ -35,13 +37,17 @@ ShortTable::ShortTable(const Comparison& c)
 Table ShortTable::plain(bool repeats, bool seeds) const {
   std::vector<Column> columns;
   for (const auto& header : key_headers) columns.push_back({header, Align::right});
-  columns.insert(columns.end(), {{value_header, Align::left}, {centre_header, Align::right}});
+  columns.push_back({value_header, Align::left});
+  if (!hits_header.empty()) columns.push_back({hits_header, Align::right});
+  columns.push_back({centre_header, Align::right});
   if (has_pairs) columns.insert(columns.end(), {{difference_header, Align::right}, {"verdict", Align::left}});
   if (seeds || !same_seeds) columns.push_back({"seeds", Align::right});
   Table table(columns);
   for (const auto& row : rows) {
     std::vector<std::string> cells = repeats || row.starts_facet ? row.keys : std::vector<std::string>(row.keys.size());
-    cells.insert(cells.end(), {row.value, row.centre});
+    cells.push_back(row.value);
+    if (!hits_header.empty()) cells.push_back(row.hits);
+    cells.push_back(row.centre);
     if (has_pairs) cells.insert(cells.end(), {row.difference, row.verdict});
     if (seeds || !same_seeds) cells.push_back(row.seeds);
     table.add_row(cells);

@@ -14,14 +14,14 @@ struct ShortRow {
   const GroupResult* group;
   const PairResult* pair;         ///< with the reference; null of the reference itself, and where there is none
   std::vector<std::string> keys;  ///< of the facet
-  std::string value, centre, difference, verdict, seeds;
+  std::string value, hits, centre, difference, verdict, seeds;
   bool starts_facet = false, is_decided = false;
 };
 
 struct ShortTable {
   std::string caption;
   std::vector<std::string> key_headers;
-  std::string value_header, centre_header, difference_header;
+  std::string value_header, hits_header, centre_header, difference_header;  ///< no column of hits where all runs got there
   bool has_pairs, same_seeds;  ///< columns of differences and verdicts; all groups have the same seeds, and the caption says how many
   std::vector<ShortRow> rows;
 

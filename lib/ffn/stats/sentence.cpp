@@ -97,7 +97,8 @@ const std::vector<VerdictWord>& verdict_words() {
       {Verdict::better, "better", "surely better than the reference"},
       {Verdict::worse, "worse", "surely worse than the reference"},
       {Verdict::no_meaningful_difference, "no meaningful difference", "the difference is surely smaller than compare.min_effect"},
-      {Verdict::undecided, "undecided", "these seeds do not decide, which does not mean equal; also if every seed gave the same value"},
+      {Verdict::same, "same", "both sides have the same value with every seed"},
+      {Verdict::undecided, "undecided", "these seeds do not decide, which does not mean equal"},
       {Verdict::too_few_seeds, "too few seeds", "no result of this many seeds could give a verdict"},
   };
   return words;
@@ -118,6 +119,7 @@ std::string verdict_sentence(const PairedResult& result, const Judgement& judgem
     return start + effect_text(result, form) + " is within " + margin_text(result) + ", " + p_text(*judgement.p_equivalence_adjusted) +
            family_text(judgement.comparisons) + ", " + n + " seeds";
   }
+  if (judgement.verdict == Verdict::same) return start + "the same value with each of " + n + " seeds";
   const std::size_t agreeing = judgement.verdict == Verdict::worse ? result.losses : result.wins;
   return start + effect_text(result, form) + ", " + p_text(judgement.p_holm) + family_text(judgement.comparisons) + ", " +
          std::to_string(agreeing) + " of " + n + " seeds" + rank_text(result) +

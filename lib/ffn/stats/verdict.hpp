@@ -11,7 +11,7 @@
 
 namespace ffn::stats {
 
-enum class Verdict { better, worse, no_meaningful_difference, undecided, too_few_seeds };
+enum class Verdict { better, worse, no_meaningful_difference, same, undecided, too_few_seeds };
 
 /// What a verdict is called everywhere, on the screen as in JSON, CSV, `expect` and `--fail-if`, and what it means.
 struct VerdictWord {
@@ -47,6 +47,7 @@ struct Judgement {
 /// - no meaningful difference: min_effect > 0 and its adjusted p < alpha, also if the difference is significant: it is known
 ///   to be too small to matter;
 /// - too few seeds: even the smallest p that this number of seeds can give is not below alpha after correction;
+/// - same: every seed gave the same value on both sides;
 /// - better, worse: adjusted p < alpha, on the side of the test's own sum;
 /// - undecided: everything else.
 /// Throws if the results differ in alpha, and as seeds_for_any_verdict does.

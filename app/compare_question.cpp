@@ -6,6 +6,7 @@
 
 #include "ffn/base/error.hpp"
 #include "ffn/base/files.hpp"
+#include "ffn/base/marked_names.hpp"
 #include "ffn/base/suggest.hpp"
 #include "ffn/compare/earlier_answers.hpp"
 #include "ffn/compare/later_target.hpp"
@@ -84,7 +85,8 @@ std::optional<std::filesystem::path> whole_study_of(const RunPlaces& places) {
 }  // namespace
 
 Comparison answer_to(const CompareQuestion& question, const std::function<void(const FoundRuns&)>& on_found) {
-  std::vector<std::filesystem::path> directories(question.directories.begin(), question.directories.end());
+  std::vector<std::filesystem::path> directories;
+  for (const auto& given : question.directories) directories.push_back(named_directory(given));
   auto request = question.request;
   std::optional<TargetConfig> target;
   if (!question.target.empty()) {

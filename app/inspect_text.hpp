@@ -10,8 +10,9 @@ namespace ffn::app {
 /// Tables of every layer, and its most telling neurons; at the end what to ask next about the run.
 void print_inspection(const inspect::Inspection& inspection, const std::string& run, const ModelConfig& model, const CommonOptions& common);
 
-/// A network of one or two numbers over all of its input: a curve, or a plane of blocks with validation examples.
-void print_surface(const inspect::Surface& surface, const CommonOptions& common);
+/// A network of one or two numbers over all of its input: a curve, or a plane of blocks with validation examples, so many
+/// columns wide where there is room.
+void print_surface(const inspect::Surface& surface, const CommonOptions& common, int columns = 48);
 
 /// Of each block the neurons that write most, a line each.
 void print_neurons(const inspect::Inspection& inspection, const CommonOptions& common);

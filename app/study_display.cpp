@@ -86,7 +86,7 @@ void StudyDisplay::interim_analysis(const Comparison& c, std::size_t seeds) {
 
 void StudyDisplay::say_how_it_trains(const Plan& plan, const std::vector<std::size_t>& runs, const std::vector<Progress>& found) {
   if (!has_said_how_) {
-    for (const auto& share : engine_shares(plan.study)) log_info(engine_line(share));
+    for (const auto& share : engine_shares(plan.study)) (share.engine == "fused" ? log_debug : log_info)(engine_line(share));
     if (const auto few = few_workers_line(common_, plan.study); !few.empty()) log_info(few);
   }
   has_said_how_ = true;
@@ -158,8 +158,9 @@ void StudyDisplay::message(const WorkerMessage& m, const std::vector<PlannedCoho
     for (const auto index : cohort) shown.done_steps += shown.plan.runs[index].config.train.steps;
     ++shown.finished_cohorts;
     if (m.kind == Kind::cohort_finished && m.outcome.trained > 0) {
-      // Of a sequential design the interim analyses are said: they are many small parts.
-      (shown.plan.study.sequential ? log_debug : log_info)(cohort_line(cohort, m, cohorts.size()));
+      // Of a sequential design the interim analyses are said: they are many small parts. A short study needs no lines of its parts.
+      const bool is_short = Clock::now() < begun_ + std::chrono::minutes(1);
+      (shown.plan.study.sequential || is_short ? log_debug : log_info)(cohort_line(cohort, m, cohorts.size()));
     }
   }
   std::int64_t steps = shown.done_steps;

@@ -62,6 +62,7 @@ class StudyDisplay final : public StudyObserver {
   std::string part_;
   const CommonOptions& common_;
   bool has_said_how_ = false;
+  const Clock::time_point begun_ = Clock::now();
   std::optional<Shown> shown_;
 };
 

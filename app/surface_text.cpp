@@ -65,8 +65,9 @@ std::string cell_text_of(const Surface& s, const Surface::Cell& cell, Charset ch
   return (charset == Charset::utf8 ? kShades : kAsciiShades)[std::lround(share * 4)];
 }
 
-void print_plane(const Surface& s, int width, Charset charset, bool color) {
-  const int columns = std::clamp(width - 2, 2, 48), rows = columns / 2;  // a square: cells are twice as high as wide
+void print_plane(const Surface& s, int most, Charset charset, bool color) {
+  const int columns = std::clamp(terminal_width_of(STDOUT_FILENO) - 2, 2, most),
+            rows = columns / 2;  // a square: cells are twice as high as wide
   const auto cell_at = [&](int column, int row) {
     return s.cell((2 * column + 1) * s.side / (2 * columns), (2 * (rows - 1 - row) + 1) * s.side / (2 * rows));
   };
@@ -105,7 +106,7 @@ void print_plane(const Surface& s, int width, Charset charset, bool color) {
 
 }  // namespace
 
-void print_surface(const Surface& s, const CommonOptions& common) {
+void print_surface(const Surface& s, const CommonOptions& common, int columns) {
   const Charset charset = process_charset();
   const bool color = color_enabled(color_mode(common), STDOUT_FILENO);
   const char* const what = s.kind == Surface::Kind::curve     ? "Fitted curve over "
@@ -113,7 +114,7 @@ void print_surface(const Surface& s, const CommonOptions& common) {
                                                               : "Output over ";
   print_heading(printable(what + join(s.names, " and ")));
   if (s.kind == Surface::Kind::curve) print_curve(s, std::min(80, terminal_width_of(STDOUT_FILENO)), charset, color);
-  else print_plane(s, terminal_width_of(STDOUT_FILENO), charset, color);
+  else print_plane(s, columns, charset, color);
 }
 
 }  // namespace ffn::app

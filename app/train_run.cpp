@@ -8,9 +8,13 @@
 
 #include "ffn/base/cores.hpp"
 #include "ffn/base/files.hpp"
+#include "ffn/base/safetensors.hpp"
 #include "ffn/base/shell.hpp"
+#include "ffn/config/coverage.hpp"
+#include "ffn/config/metrics.hpp"
 #include "ffn/data/run_identity.hpp"
 #include "ffn/data/task.hpp"
+#include "ffn/inspect/inspection.hpp"
 #include "ffn/report/canvas.hpp"
 #include "ffn/report/fit.hpp"
 #include "ffn/report/format.hpp"
@@ -25,6 +29,7 @@
 #include "ffn/study/train_cohort.hpp"
 #include "ffn/train/engine.hpp"
 #include "ffn/train/memory.hpp"
+#include "inspect_text.hpp"
 #include "next_command.hpp"
 #include "signals.hpp"
 #include "train.hpp"
@@ -81,9 +86,9 @@ Table metrics_table(const RunSummary& summary, const std::vector<Evaluation>& ev
 }
 
 // With curves as long as there is room; where there is none, who has them.
-void print_metrics(const RunDirectory& directory, const RunSummary& summary, const CommonOptions& common) {
+void print_metrics(const RunDirectory& directory, const RunSummary& summary, const std::vector<Evaluation>& evaluations,
+                   const CommonOptions& common) {
   constexpr int kMostColumns = 16, kLeastColumns = 6;
-  const auto evaluations = evaluations_of(directory);
   const int left = terminal_width_of(1) - widest_line(metrics_table(summary, evaluations, 0).terminal_text(false)) - 2;
   const int columns = left >= kLeastColumns ? std::min(left, kMostColumns) : 0;
   print_table(metrics_table(summary, evaluations, columns), common);
@@ -99,6 +104,42 @@ void print_divergence(const RunConfig& config, const std::optional<Divergence>& 
                        : "a lower train.optimizer.lr or train.clip_norm=1 may help"));
 }
 
+// "Learned: all 4 patterns right from step 7 on", or how far it came.
+std::string outcome_sentence(const RunConfig& config, const RunSummary& summary, const std::vector<Evaluation>& evaluations) {
+  const bool by_loss = writes_text(config.task) || target_of(config.task) != Target::classes;
+  const std::string metric = by_loss ? metric::kValLoss.name : metric::kValAccuracy.name;
+  std::optional<std::int64_t> right_since;
+  for (const auto& evaluation : evaluations) {
+    for (const auto& [name, value] : evaluation.metrics) {
+      if (name != metric) continue;
+      if (by_loss || !(value >= 1)) right_since.reset();
+      else if (!right_since) right_since = evaluation.step;
+    }
+  }
+  const auto patterns = std::holds_alternative<XorConfig>(config.task) ? distinct_inputs(config.task) : std::nullopt;
+  const bool all = patterns && *patterns <= config.train.eval_examples;
+  if (right_since)
+    return "Learned: all " + (all ? format_count(*patterns) + " patterns" : "validation examples") + " right from step " +
+           format_count(*right_since) + " on.";
+  for (const auto& m : summary.metrics) {
+    if (m.name == metric)
+      return "After " + format_counted(static_cast<std::size_t>(summary.steps), "step") + ": " +
+             (by_loss ? metric + " " + format_significant(m.final_value, 4)
+                      : format_percent(m.final_value) + " of the validation set right") +
+             ".";
+  }
+  return "";
+}
+
+// The plane of a network of two inputs, small.
+void print_small_surface(const RunDirectory& directory, const RunConfig& config, const CommonOptions& common) {
+  const auto weights = read_safetensors(directory.weights_path());
+  inspect::TrainedNetwork network(config, weights);
+  const auto surface = inspect::surface_of(config, weights, network);
+  constexpr int kSmall = 24;
+  if (surface && surface->kind != inspect::Surface::Kind::curve) print_surface(*surface, common, kSmall);
+}
+
 // A run's results for a person: what it reached, when, at what cost, and where everything is.
 void print_summary(const RunDirectory& directory, const RunConfig& config, const RunSummary& summary, const CommonOptions& common) {
   if (common.json) {
@@ -107,7 +148,8 @@ void print_summary(const RunDirectory& directory, const RunConfig& config, const
     print_json(out);
     return;
   }
-  print_metrics(directory, summary, common);
+  const auto evaluations = evaluations_of(directory);
+  print_metrics(directory, summary, evaluations, common);
   print_text("\n" + format_count(summary.cost.parameters) + " parameters, " +
              format_counted(static_cast<std::size_t>(summary.steps), "step") + " in " + format_duration(summary.train_seconds));
   if (config.train.target) {
@@ -119,8 +161,12 @@ void print_summary(const RunDirectory& directory, const RunConfig& config, const
   }
   print_divergence(config, summary.divergence);
   print_text("results: " + directory.path().string());
-  if (writes_text(config.task) && summary.end == RunEnd::done)
-    std::cout << sentence_and_command("next:", "ffn-train sample " + shell_word(directory.path().string()), STDOUT_FILENO) << "\n";
+  if (summary.end != RunEnd::done) return;
+  if (const auto said = outcome_sentence(config, summary, evaluations); !said.empty()) print_text("\n" + said);
+  const bool has_inside = path_exists(directory.weights_path()) && not_covered(config.model).empty();
+  if (has_inside) print_small_surface(directory, config, common);
+  const std::string next = writes_text(config.task) ? "ffn-train sample " : has_inside ? "ffn-train inspect " : "ffn-train curves ";
+  std::cout << sentence_and_command("next:", next + shell_word(directory.path().string()), STDOUT_FILENO) << "\n";
 }
 
 int exit_code(RunEnd end) {
@@ -251,7 +297,7 @@ int train_run(const RunConfig& config, const TrainOptions& options, const Common
   recorder.forward_to(&progress);
   recorder.stop_when(stop_requested);
   set_up_log(log_options(common.verbosity, color_enabled(color_mode(common), 2), [&bar] { bar.clear(); }));
-  log_info("engine: " + info.text() + " (" + info.reason + ")");
+  (info.engine == "fused" ? log_debug : log_info)("engine: " + info.text() + " (" + info.reason + ")");  // the usual one needs no line
   try {
     engine.train({{config}, {checkpoint}}, recorder);
   } catch (const std::exception& error) {

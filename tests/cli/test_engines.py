@@ -26,7 +26,7 @@ class Engines(ProgramTest):
 
     def test_auto_is_fused_and_both_are_recorded(self):
         self.write("x.json", XOR)
-        started = self.ok("--config", "x.json").stderr
+        started = self.ok("--config", "x.json", "-v").stderr
         self.assertIn("engine: fused, cpu", started)
         self.assertIn("it covers the model on the CPU", started)
         summary = record(self.tmp / "runs/x/seed-1")["summary"]
@@ -81,7 +81,7 @@ class Engines(ProgramTest):
     def test_the_environment_chooses_the_instruction_set(self):
         self.write("x.json", XOR)
         for given, expected in (("baseline", "baseline"), ("", None), ("v3", "x86-64-v3"), ("x86-64-v3", "x86-64-v3")):
-            result = self.run_program("--config", "x.json", "-o", given or "best", env={**os.environ, "FFN_ISA": given})
+            result = self.run_program("--config", "x.json", "-v", "-o", given or "best", env={**os.environ, "FFN_ISA": given})
             if given.endswith("v3") and "not on this processor" in result.stderr:
                 self.assertEqual(result.returncode, 2)
                 continue

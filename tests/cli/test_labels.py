@@ -93,7 +93,7 @@ class Names(ProgramTest):
                  "expect": [{"claim": "c", "source": "s", "check": {"facet": {"model.attention.scores": "-"}, "value": "positionwise", "verdict_not": "better"}}]}
         self.fails(5, "--config", self.write("why.json", study), "-q")  # six seeds are too few to show the claim
         said = self.ok("compare", "runs/why").stdout
-        self.assertRegex(said, r"(?m)^no attention  none ")
+        self.assertRegex(said, r"(?m)^no attention  no FFN ")
         self.assertNotRegex(said, r"scores -|(?m:^ *- )")
         self.assertIn("no attention", self.ok("report", "runs/why", "-o", "/dev/stdout").stdout)
         self.assertEqual(json.loads(self.ok("compare", "runs/why", "--json").stdout)["facets"][0]["keys"], {"model.attention.scores": "-"})

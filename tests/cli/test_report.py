@@ -109,11 +109,12 @@ class Words(ReportTest):
         self.assertEqual(page.text(next(page.all("h1"))), STUDY["question"])
         answer = page.text(next(page.all("p", id="answer")))
         short = self.ok("compare", "runs/study").stdout.partition("\n\n")[0]
-        self.assertEqual(answer.replace("\u00a0", " "), " ".join(short.split()).replace("\u00a0", " "))
+        conditions = json.loads(self.ok("compare", "runs/study", "--json").stdout)["conditions"]
+        self.assertEqual(f"{answer} {conditions}".replace("\u00a0", " "), " ".join(short.split()).replace("\u00a0", " "))
         sections = [e[1]["id"] for e in page.all() if e[0] in ("section", "figure")]
-        self.assertEqual(sections, ["table", "notes", "learning-curves-val-loss", "steps-to-target", "distribution", "effect-expansion", "heat-map", "cost", "decision-regions", "lost",
+        self.assertEqual(sections, ["table", "notes", "effect-expansion", "steps-to-target", "distribution", "learning-curves-val-loss", "heat-map", "cost", "decision-regions", "lost",
                                     "varying", "environment", "commands"] if "notes" in sections else
-                         ["table", "learning-curves-val-loss", "steps-to-target", "distribution", "effect-expansion", "heat-map", "cost", "decision-regions", "lost", "varying", "environment", "commands"])
+                         ["table", "effect-expansion", "steps-to-target", "distribution", "learning-curves-val-loss", "heat-map", "cost", "decision-regions", "lost", "varying", "environment", "commands"])
         commands = page.text(next(page.all("section", id="commands")))
         self.assertIn("ffn-train --config", commands)
         self.assertIn("ffn-train compare runs/study", commands)
@@ -363,7 +364,7 @@ class Words(ReportTest):
     def test_a_single_run_has_a_page_of_its_own(self):
         self.ok("xor", "train.steps=50", "-q")
         page = Page(self.page("runs/xor"))
-        self.assertEqual([e[1]["id"] for e in page.all("figure")], ["learning-curves-val-accuracy", "learning-curves-val-loss", "steps-to-target", "decision-regions"])
+        self.assertEqual([e[1]["id"] for e in page.all("figure")], ["steps-to-target", "learning-curves-val-accuracy", "learning-curves-val-loss", "decision-regions"])
 
 
 class Figures(ReportTest):

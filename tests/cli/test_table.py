@@ -37,7 +37,7 @@ class Table(ProgramTest):
         (self.tmp / "signs.csv").write_text("x,y,same\n" + "".join(f"{x},{y},{'yes' if x * y > 0 else 'no'}\n" for x, y in rows))
         answer = self.ok(self.config, "task={\"kind\": \"table\", \"file\": \"signs.csv\", \"label\": \"same\"}", "model.ffn.kind=none,positionwise",
                          "compare.metric=val/accuracy", "seeds=10", "name=signs", "-q").stdout
-        self.assertIn("Sure of these data: positionwise is better than none", " ".join(answer.split()))
+        self.assertIn("Sure of these data: positionwise is better than no FFN", " ".join(answer.split()))
         self.assertNotIn("Sure:", answer)
 
     def test_r2_is_undefined_where_all_targets_held_out_are_equal(self):

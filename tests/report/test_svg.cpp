@@ -91,7 +91,7 @@ TEST_CASE("marks stand out by 3:1 and text by 4.5:1, in the light and in the dar
     CHECK(contrast(color.light, light_ground) >= (text ? 4.5 : 3.0));
     CHECK(contrast(color.dark, dark_ground) >= (text ? 4.5 : 3.0));
   }
-  CHECK(seen == 9);
+  CHECK(seen == 14);
   CHECK(contrast("#000000", "#ffffff") == Approx(21));
   CHECK(contrast("#0072B2", "#FFFFFF") == Approx(5.19).margin(0.005));
 }

@@ -7,6 +7,8 @@
 namespace ffn {
 namespace fs = std::filesystem;
 
+constexpr const char* kResults = "runs";  // where training puts them unless it is told otherwise
+
 bool is_short_identity(const std::string& text) {
   return text.size() == kIdentityDigits && text.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
@@ -19,6 +21,11 @@ fs::path named_directory(const fs::path& path) {
   for (const auto& entry : entries_of(named.parent_path())) {
     const std::string name = entry.path.filename().string();
     if (name.rfind(beginning, 0) == 0 && is_short_identity(name.substr(beginning.size()))) found.push_back(entry.path.string());
+  }
+  const fs::path first = path.empty() ? "" : *path.begin();
+  if (found.empty() && path.is_relative() && first != "" && first != ".." && first != kResults) {
+    const fs::path below = named_directory(kResults / path);
+    return path_exists(below) ? below : path;
   }
   if (found.empty()) return path;
   if (found.size() == 1) return found[0];

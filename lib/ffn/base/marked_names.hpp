@@ -25,7 +25,7 @@ inline constexpr std::size_t kIdentityDigits = 8;
 bool is_short_identity(const std::string& text);
 
 /// The directory that a person means by a path without the identity ("runs/xor/seed-0"). Throws UsageError with the candidates where
-/// there are several; the path itself where it exists or nothing is meant.
+/// there are several; the path itself where it exists or nothing is meant. What is not here may be below runs/: "three" is runs/three.
 std::filesystem::path named_directory(const std::filesystem::path& path);
 
 }  // namespace ffn

@@ -148,6 +148,15 @@ Unlike unlike_in(const std::set<std::string>& within, const std::vector<FoundRun
           those([](const auto& key) { return key == "train.eval_every" || key == "train.eval_examples"; })};
 }
 
+std::map<std::string, std::string> shared_keys(const std::vector<FoundRun>& runs) {
+  auto out = runs.at(0).keys;
+  for (auto at = out.begin(); at != out.end();) {
+    const bool differs = std::any_of(runs.begin(), runs.end(), [&](const FoundRun& run) { return value_of(run, at->first) != at->second; });
+    at = differs ? out.erase(at) : std::next(at);
+  }
+  return out;
+}
+
 // Those that were tuned, and those that a choice brings along, as a kind does: one variant has several values of them.
 std::set<std::string> keys_of_choices(const std::vector<FoundRun>& runs, const std::vector<std::string>& tuned) {
   std::set<std::string> out(tuned.begin(), tuned.end());
@@ -338,6 +347,7 @@ Comparison compare_runs(std::vector<FoundRun> found, const CompareRequest& reque
   }
   if (!asked.by.empty()) note_constant(runs, varying, out);
   out.metric = metric.name;
+  out.shared = shared_keys(runs);
   out.higher_is_better = metric.higher_is_better;
   out.measured = measured_of(runs);
   out.alpha = asked.alpha;

@@ -196,6 +196,7 @@ struct Comparison {
   std::optional<TuningResult> tuned;
   std::vector<std::string> notes;
   std::optional<SequentialProgress> sequential;
+  std::map<std::string, std::string> shared;              ///< keys that all runs have with one value, without those that were tuned
   std::map<std::string, std::set<std::string>> measured;  ///< "target", "own target", "eval_every", "eval_examples" of the runs
   AnswerHistory history;
   std::vector<std::pair<std::filesystem::path, std::int64_t>> places;  ///< directory and seed of every run, of those that were pooled, too

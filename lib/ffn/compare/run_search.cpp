@@ -8,6 +8,7 @@
 
 #include "ffn/base/files.hpp"
 #include "ffn/base/marked_names.hpp"
+#include "ffn/base/suggest.hpp"
 #include "ffn/store/run_directory.hpp"
 
 namespace ffn {
@@ -126,7 +127,12 @@ RunSearch search_runs(const std::vector<fs::path>& directories, TuningRuns tunin
   Search search(tuning);
   for (const auto& given : directories) {
     const fs::path directory = named_directory(given);
-    if (!directory_exists(directory)) throw DataError("no directory " + directory.string());
+    if (!directory_exists(directory)) {
+      std::vector<std::string> names;
+      for (const auto& entry : entries_of(directory.has_parent_path() ? directory.parent_path() : "runs"))
+        names.push_back(entry.path.filename().string());
+      throw DataError("no directory " + directory.string() + did_you_mean(directory.filename().string(), names));
+    }
     search.below(directory.lexically_normal());
   }
   search.drop_copies();

@@ -47,6 +47,10 @@ std::string absent_name(const std::vector<const FoundRun*>& runs, const std::str
     return std::none_of(runs.begin(), runs.end(), [&](const FoundRun* run) { return has_section(*run, section); });
   };
   if (value == "null") return "no " + last_part(key);
+  if (value == "none") {
+    const std::string part = last_part(key) == "kind" ? last_part(section_of(key)) : last_part(key);
+    return "no " + (part == "ffn" ? "FFN" : part);
+  }
   if (value != "-") return "";
   if (all_have(key)) return last_part(key);
   return !section_of(key).empty() && none_has(section_of(key)) ? "no " + last_part(section_of(key)) : "";
@@ -69,10 +73,28 @@ Names names_of_variants(const std::map<std::string, std::vector<const FoundRun*>
   return out;
 }
 
+// A name that ends in a hash, as of layers that are spelt alike, says less than what varies: "expansion 2", "d_ff 2".
+void name_without_hashes(const std::vector<FoundRun>& runs, const std::map<std::string, std::vector<const FoundRun*>>& by_value,
+                         Names& names) {
+  constexpr std::size_t kHash = 9;
+  const auto varying = varying_keys(runs);
+  for (const auto& [name, with] : by_value) {
+    const bool has_hash = name.size() > kHash && name[name.size() - kHash] == '-' &&
+                          name.find_first_not_of("0123456789abcdef", name.size() - kHash + 1) == std::string::npos;
+    std::vector<std::string> parts;
+    for (const auto& key : varying) {
+      const std::string value = common_text(with, [&, key = key](const FoundRun& run) { return value_of(run, key); });
+      if (has_hash && !value.empty() && value != "-") parts.push_back(short_name(key, varying) + " " + value);
+    }
+    if (!parts.empty()) names[name] = join(parts);
+  }
+}
+
 Names names_of_values(const std::vector<FoundRun>& runs, const std::string& key, bool is_by) {
   std::map<std::string, std::vector<const FoundRun*>> by_value;
   for (const auto& run : runs) by_value[value_of(run, key)].push_back(&run);
   Names out = key == "variant" ? names_of_variants(by_value) : Names();
+  if (key == "variant") name_without_hashes(runs, by_value, out);
   for (const auto& [value, with] : by_value) {
     for (const auto& name : {is_by ? common_text(with, [](const FoundRun& run) { return run.label; }) : "", formula_name(with, key, value),
                              absent_name(with, key, value), key == "task.file" ? value.substr(value.rfind('/') + 1) : ""}) {

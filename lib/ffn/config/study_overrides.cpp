@@ -95,16 +95,35 @@ bool takes_tuning(Document& document, const std::string& key, const std::string&
   return true;
 }
 
-// Keys whose values are words: name=20240101 is that name and no number.
-bool is_text(const std::string& key) {
-  static const std::set<std::string> keys = [] {
-    std::set<std::string> out;
-    for (const auto& doc : key_docs(describe_document)) {
-      if (doc.type == "text" || doc.type == "path") out.insert(override_path(doc.path));
-    }
+bool is_of_type(const std::string& key, const std::string& type) {
+  static const auto types = [] {
+    std::set<std::pair<std::string, std::string>> out;
+    for (const auto& doc : key_docs(describe_document)) out.insert({override_path(doc.path), doc.type});
     return out;
   }();
-  return keys.count(key) > 0;
+  return types.count({key, type}) > 0;
+}
+
+// Keys whose values are words: name=20240101 is that name and no number.
+bool is_text(const std::string& key) { return is_of_type(key, "text") || is_of_type(key, "path"); }
+
+// Words for a key that takes a list: a,b and [a,b] are {"a", "b"}. Nothing of other keys and of JSON.
+std::optional<Json> list_of_words(const std::string& key, std::string typed) {
+  if (!is_of_type(key, "list") || typed == "null" || (!typed.empty() && typed[0] == '[' && Json::accept(typed))) return std::nullopt;
+  if (typed.size() > 1 && typed.front() == '[' && typed.back() == ']') typed = typed.substr(1, typed.size() - 2);
+  Json out = Json::array();
+  for (const auto& part : split_values(typed)) out.push_back(part);
+  return out;
+}
+
+// Forms of other programs.
+void refuse_sweep_function(const std::string& key, const std::string& typed, const std::string& shown) {
+  for (const char* name : {"choice", "range", "linspace", "logspace", "interval", "uniform", "loguniform", "glob"}) {
+    if (typed.rfind(std::string(name) + "(", 0) == 0)
+      throw UsageError(shown + ": " + name + "(…) is no value",
+                       "list the values: " + key +
+                           "=0.1,0.2,0.4; a file may sweep {\"range\": [start, stop, step]} or {\"logspace\": [low, high, count]}");
+  }
 }
 
 // A value as its key takes it; a text may stand in quotes.
@@ -132,8 +151,15 @@ void refuse_overruled(const Document& document, const std::vector<std::string>& 
 
 void apply_overrides(Document& document, const std::vector<std::string>& overrides) {
   const auto layer = document.new_layer();  // one for all: none of them is newer than the others
+  std::set<std::string> given;
   for (const auto& text : overrides) {
     const auto [key, typed, shown] = split_override(text);
+    if (!given.insert(key).second) throw UsageError(shown + ": " + key + " is given twice", "give it once");
+    if (!is_text(key)) refuse_sweep_function(key, typed, shown);
+    if (const auto words = list_of_words(key, typed)) {
+      set_value(document, key, *words, {shown, current_directory().string(), 0, layer});
+      continue;
+    }
     if (takes_tuning(document, key, typed, shown)) continue;
     if (!is_text(key) && typed.size() > 1 && typed.front() == '[' && typed.back() == ']' && override_value(typed, shown).is_string()) {
       throw UsageError(shown + " is not a JSON list; its strings need quotes",

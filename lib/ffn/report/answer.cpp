@@ -38,6 +38,7 @@ struct Found {
   std::string value, reference;
   std::vector<const PairResult*> pairs;
   std::vector<const Facet*> facets;
+  std::vector<std::string> names = {};  ///< of several values together
 };
 
 // No run of either side has a value, or got to the target.
@@ -117,7 +118,9 @@ std::string by_which_ratio(const Comparison& c, const Found& found) {
   const auto [least, most] = std::minmax_element(found.pairs.begin(), found.pairs.end(), [](const PairResult* a, const PairResult* b) {
     return std::abs(a->paired.effect->value) < std::abs(b->paired.effect->value);
   });
-  const std::string low = size(**least, (*least)->paired.effect->value), high = size(**most, (*most)->paired.effect->value);
+  const auto width = [](const PairResult& pair) { return pair.paired.effect->interval.high - pair.paired.effect->interval.low; };
+  const auto& wider = width(**least) > width(**most) ? **least : **most;  // one number of digits for both
+  const std::string low = size(wider, (*least)->paired.effect->value), high = size(wider, (*most)->paired.effect->value);
   return before + (low == high ? low : low + " to " + high) + unit;
 }
 
@@ -141,7 +144,10 @@ std::string by_how_much(const Comparison& c, const Found& found) {
   }
   const auto [least, most] = std::minmax_element(effects.begin(), effects.end(),
                                                  [](const Effect& a, const Effect& b) { return std::abs(a.size) < std::abs(b.size); });
-  const std::string low = size(least->size, *least), high = size(most->size, *most);
+  double half = 0;  // one number of digits for both
+  for (const auto& e : effects) half = std::max(half, std::isfinite(e.high - e.low) ? (e.high - e.low) / 2 : 0);
+  if (least->size != 0) half = std::min(half, std::abs(least->size));
+  const std::string low = number_of(c, std::abs(least->size), half), high = number_of(c, std::abs(most->size), half);
   return ", by " + (low == high ? low : low + " to " + high) + unit_of(c.metric);
 }
 
@@ -186,6 +192,23 @@ std::vector<std::pair<std::string, std::vector<std::string>>> by_reference(const
   return out;
 }
 
+// Many values that came to one verdict in the same places are one part of the sentence, unless they have a caution of their own.
+std::vector<Found> together(const Comparison& c, const std::vector<Found>& all) {
+  constexpr std::ptrdiff_t kFew = 3;
+  std::vector<Found> out;
+  for (const auto& found : all) {
+    const auto is_like = [&](const Found& other) {
+      return other.reference == found.reference && other.facets == found.facets && cautions(c, other.pairs).empty();
+    };
+    const bool is_of_many = is_like(found) && std::count_if(all.begin(), all.end(), is_like) > kFew;
+    auto with = is_of_many ? std::find_if(out.begin(), out.end(), is_like) : out.end();
+    if (with == out.end()) with = out.insert(with, {found.value, found.reference, {}, found.facets});
+    with->names.push_back(name_of(c, found.value));
+    with->pairs.insert(with->pairs.end(), found.pairs.begin(), found.pairs.end());
+  }
+  return out;
+}
+
 std::string how_sure(const Comparison& c) {
   const auto has_value = [](const Facet& f) {
     return std::any_of(f.pairs.begin(), f.pairs.end(), [](const PairResult& pair) { return !has_nothing(pair); });
@@ -197,9 +220,11 @@ std::string how_sure(const Comparison& c) {
   };
   std::vector<std::string> sure;
   for (const auto verdict : {Verdict::better, Verdict::worse}) {
-    for (const auto& found : with_verdict(c, is(verdict))) {
-      const std::string word = stats::to_string(verdict);
-      sure.push_back(name_of(c, found.value) + " is " + word + " than " + shown_value(c, found.reference) + where(c, found) +
+    for (const auto& found : together(c, with_verdict(c, is(verdict)))) {
+      const std::string than = std::string(stats::to_string(verdict)) + " than ";
+      const bool all_others = found.names.size() > kMostNamed && found.names.size() + 1 == values_of(c).size();
+      sure.push_back((all_others ? "all " + std::to_string(found.names.size()) + " others" : enumeration(found.names)) +
+                     (found.names.size() > 1 ? " are " : " is ") + than + shown_value(c, found.reference) + where(c, found) +
                      by_how_much(c, found) + cautions(c, found.pairs));
     }
   }
@@ -265,7 +290,7 @@ std::string answer_text(const Comparison& c) {
   text += answer_detail::how_far(c);
   if (text.empty()) return "";
   if (c.history.follow_up) text += " " + ledger_text(*c.history.follow_up);
-  return qualification_text(c) + (text[0] == ' ' ? text.substr(1) : text) + ways_out_text(c);
+  return (text[0] == ' ' ? text.substr(1) : text) + qualification_text(c);
 }
 
 std::string plain_answer(const Comparison& c) {

@@ -1,5 +1,6 @@
 #include "ffn/report/answer_history.hpp"
 
+#include <algorithm>
 #include <cstdio>
 
 #include "ffn/base/suggest.hpp"
@@ -32,16 +33,14 @@ bool any_pending(const Comparison& c) {
 
 }  // namespace
 
-std::string qualification_text(const Comparison& c) { return c.history.qualification.empty() ? "" : c.history.qualification + " "; }
-
-std::string ways_out_text(const Comparison& c) {
-  if (c.history.qualification.empty()) return "";
-  if (c.history.earlier_looks == 0 && any_pending(c))
-    return " The study's command trains the rest; the answer to its own question can then be sure.";
-  const std::int64_t first = c.history.last_seed + 1;
-  const std::string from = std::to_string(first);
-  return " Fresh seeds give a sure answer: the study's command with another name and either seeds=[" + from + "," +
-         std::to_string(first + 1) + ",…], or seeds={\"until\":\"settled\",\"first\":" + from + "}, which adds seeds until it is settled.";
+std::string qualification_text(const Comparison& c) {
+  const auto may_tell = [](const PairResult& pair) { return pair.judgement.verdict != stats::Verdict::too_few_seeds; };
+  const auto has_verdicts = [&](const Facet& f) { return std::any_of(f.pairs.begin(), f.pairs.end(), may_tell); };
+  if (c.history.qualification.empty() || std::none_of(c.facets.begin(), c.facets.end(), has_verdicts)) return "";
+  const std::string text = " " + c.history.qualification;
+  if (c.history.earlier_looks == 0 && any_pending(c)) return text + " The study's command trains the rest.";
+  return text + " Fresh seeds give a sure answer: the study's command with name=fresh 'seeds={\"until\":\"settled\",\"first\":" +
+         std::to_string(c.history.last_seed + 1) + "}'.";
 }
 
 std::string ledger_text(const FollowUp& follow_up) {

@@ -7,11 +7,9 @@
 
 namespace ffn {
 
-/// "After 2 earlier looks (other seeds than declared): suggestive. "; empty if the answer is sure.
+/// " After 2 earlier looks (other seeds than declared): suggestive. Fresh seeds give a sure answer: …"; empty if the answer is sure, or no
+/// verdict is possible.
 std::string qualification_text(const Comparison& comparison);
-
-/// How to come to a sure answer from one that is not; empty if it is.
-std::string ways_out_text(const Comparison& comparison);
 
 /// "The 2nd study of this question (after x): verdicts at 0.5 %, so that all of them together are wrong with a chance of at most 6 %."
 std::string ledger_text(const FollowUp& follow_up);

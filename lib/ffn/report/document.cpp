@@ -7,6 +7,7 @@
 #include "ffn/report/answer.hpp"
 #include "ffn/report/answer_history.hpp"
 #include "ffn/report/cells.hpp"
+#include "ffn/report/conditions.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/more_comparisons.hpp"
 #include "ffn/report/tuned.hpp"
@@ -224,7 +225,8 @@ std::vector<DocumentPart> document_of(const Comparison& c, bool details, bool ex
   };
   const auto show = [&](Table table) { out.push_back({Kind::table, "", {std::move(table)}}); };
   const auto note = [&](const std::string& text) { out.push_back({Kind::note, "note: " + text}); };
-  say(answer_text(c));
+  const std::string answer = answer_text(c);
+  say(answer + (answer.empty() ? "" : "\n") + conditions_text(c));
   say(short_caption(c));
   out.push_back({Kind::short_table});
   for (auto& more : {further_pairs_table(c), contrasts_table(c)}) {
@@ -242,6 +244,8 @@ std::vector<DocumentPart> document_of(const Comparison& c, bool details, bool ex
   if (details) {
     say(title(c));
     show(groups_table(c));
+    say(std::string("IQM: mean of the middle half of the runs") +
+        (is_time_metric(c.metric) ? "; restricted mean: a run that never gets there counts with all its steps" : ""));
     if (has_pairs(c)) show(pairs_table(c));
     say(bad_runs_text(c));
     say(chances_details(c));

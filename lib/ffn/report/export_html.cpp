@@ -9,6 +9,7 @@
 #include "ffn/report/answer_history.hpp"
 #include "ffn/report/cells.hpp"
 #include "ffn/report/charts.hpp"
+#include "ffn/report/conditions.hpp"
 #include "ffn/report/exporter.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/html.hpp"
@@ -224,10 +225,10 @@ std::vector<Figure> figures_of(const Comparison& c, const std::vector<CurveSet>&
   const auto add = [&](std::optional<Figure> figure) {
     if (figure) out.push_back(std::move(*figure));
   };
-  for (const auto& set : curves) add(learning_figure(c, set));
+  add(effect_figure(c));
   add(survival_figure(c));
   add(distribution_figure(c));
-  add(effect_figure(c));
+  for (const auto& set : curves) add(learning_figure(c, set));
   add(heat_map_figure(c));
   add(tuning_figure(c));
   add(cost_figure(c));
@@ -251,9 +252,12 @@ std::string HtmlExporter::write(const Comparison& c) const {
   const ShortTable table(c);
   const std::string answer = answer_text(c);
   std::string out = header_of(facts_, runs_text(facts_)) + "<p class=\"answer\" id=\"answer\">" +
-                    escaped(answer.empty() ? "There is nothing to compare yet." : answer) + "</p>\n<section id=\"table\">" +
-                    table_html(c, table) + "</section>\n" + more_section(c) + claims_section(c) + notes_section(c);
+                    escaped(answer.empty() ? "There is nothing to compare yet." : answer) + "</p>\n" +
+                    paragraph(conditions_text(c), "meta") + "<section id=\"table\">" + table_html(c, table) + "</section>\n" +
+                    more_section(c) + claims_section(c) + notes_section(c);
+  out += "<div class=\"figures\">\n";
   for (const auto& figure : figures_) out += html_figure(figure);
+  out += "</div>\n";
   out += lost_section(facts_) + origin_sections(facts_);
   return html_document(facts_.title, facts_.version, out, table_rules(c, table), live_);
 }

@@ -3,6 +3,7 @@
 #include "ffn/base/json_document.hpp"
 #include "ffn/compare/compare_json.hpp"
 #include "ffn/report/answer.hpp"
+#include "ffn/report/conditions.hpp"
 #include "ffn/report/exporter.hpp"
 
 namespace ffn {
@@ -10,6 +11,7 @@ namespace ffn {
 Json answered_json(const Comparison& c) {
   Json out = comparison_json(c);
   out["answer"] = plain_answer(c);
+  out["conditions"] = conditions_text(c);
   return out;
 }
 

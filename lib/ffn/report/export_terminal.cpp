@@ -34,7 +34,13 @@ std::string short_table_text(const Comparison& c, int width, bool color) {
   const ShortTable shown(c);
   const Table plain = shown.plain(/*repeats=*/false, /*seeds=*/false);
   const int left = width > 0 ? width - widest_line(plain.terminal_text(false)) - 2 : kMostPairBar;
-  if (!shown.has_pairs || left < kLeastPairBar) return fitted(fits(plain, width) ? plain : shown.plain(true, false), width, color);
+  if (!shown.has_pairs || left < kLeastPairBar) {
+    Table table = plain;
+    for (const std::string& header : {std::string("seeds"), shown.difference_header, std::string("verdict")}) {
+      if (!fits(table, width)) table = table.without_column(header);
+    }
+    return fitted(fits(table, width) ? table : shown.plain(true, false), width, color);
+  }
   const int bar = std::min(left, kMostPairBar);
   const auto axis = axis_of_pairs(c, bar);
   const auto at = static_cast<std::ptrdiff_t>(shown.key_headers.size() + 3 + !shown.hits_header.empty());

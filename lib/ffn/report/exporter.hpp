@@ -48,7 +48,7 @@ class CsvExporter final : public Exporter {
   std::string write(const Comparison& comparison) const override;
 };
 
-/// comparison_json() with the answer in words as "answer".
+/// comparison_json() with the answer in words as "answer", and what all runs share as "conditions".
 Json answered_json(const Comparison& comparison);
 
 /// The document of answered_json().

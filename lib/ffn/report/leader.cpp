@@ -8,6 +8,7 @@
 #include "ffn/compare/ranking.hpp"
 #include "ffn/report/answer_words.hpp"
 #include "ffn/report/cautions.hpp"
+#include "ffn/report/conditions.hpp"
 #include "ffn/report/shown.hpp"
 
 namespace ffn::answer_detail {
@@ -115,7 +116,7 @@ std::string all_equal(const Comparison& c, const Ranking& ranking, const std::st
     return "Not every run got to the target: " + enumeration(hits) + ".";
   }
   const bool average = ranking.facets > 1;
-  return names_of(c, all, all.size()) + (time ? " get there at the same time" : " have the same " + c.metric) +
+  return names_of(c, all, all.size()) + (time ? " get there at the same time" : " have the same " + c.metric + after_steps(c)) +
          over_which(c, ranking, all.size()) + ": " + number + (average ? " on average" : "") + ".";
 }
 
@@ -131,16 +132,18 @@ std::string who_leads(const Comparison& c) {
   if (first.rank.is_never(c)) return "No run got to the target.";
   if (c.mixed_scales) return "";
   if (std::isinf(first.rank.centre) || (time && c.mixed_budgets)) return "";  // half of every variant's runs were lost
-  double uncertainty = 0;  // of means over several facets, which stand in no table: one for all
+  double uncertainty = 0;  // one for all, and two digits of the smallest: numbers of a sentence have as many digits
   for (const auto& variant : all) uncertainty = std::max(uncertainty, variant.half_width);
+  for (const auto& variant : all) {
+    if (variant.rank.centre > 0) uncertainty = std::min(uncertainty, variant.rank.centre);
+  }
   const auto hits_differ_from_first = [&](const RankedVariant& s) {
     return time && !s.rank.is_never(c) && s.rank.hits * first.rank.runs != first.rank.hits * s.rank.runs;
   };
   const bool with_hits = std::any_of(all.begin(), all.end(), hits_differ_from_first);
   double precision = 1;
   const auto shown = [&](const RankedVariant& s, const std::string& unit) {
-    const std::string number =
-        number_of(c, s.rank.centre, precision * (facets > 1 ? uncertainty : s.half_width)) + unit;  // as in the table
+    const std::string number = number_of(c, s.rank.centre, precision * uncertainty) + unit;
     const std::string text = s.rank.is_never(c) ? "never" : with_hits ? hits_text(s) + " seeds, median " + number : number;
     if (const auto share = s.rank.is_never(c) || with_hits ? "" : failing_share(c, s.value, s.rank.bad); !share.empty())
       return text + share;
@@ -155,7 +158,7 @@ std::string who_leads(const Comparison& c) {
   text += time ? (leaders == 1 ? " gets there " : " get there ") +
                      std::string(hits_differ_from_first(all[leaders]) ? "with the most seeds" : "first")
                : std::string(leaders == 1 ? " has the " : " have the ") + (c.higher_is_better ? "highest " : "lowest ") +
-                     (c.shown == ShownCentre::median ? "median " : "") + c.metric;
+                     (c.shown == ShownCentre::median ? "median " : "") + c.metric + after_steps(c);
   text += over_which(c, ranking, leaders) + ": " + shown(first, unit_of(c.metric) + (facets > 1 ? " on average" : ""));
   const bool words = std::all_of(all.begin(), all.end(), [](const RankedVariant& s) { return speaks_for_itself(s.value); });
   std::vector<std::string> others;

@@ -345,6 +345,13 @@ std::optional<Figure> learning_figure(const Comparison& c, const CurveSet& set) 
         {panel.title, [drawing = drawings.back()](const Form& form, const std::string& style) { return drawing->draw(form, style); }});
   }
   out.log_y = spans_decades(set);
+  out.log_x = !set.steps.empty() && !any_group([&](const GroupCurves& curves) {  // all of it happens in the first tenth of the steps
+    if (curves.points.empty()) return false;
+    const double end = curves.points.back().centre, way = std::abs(curves.points.front().centre - end);
+    return std::any_of(curves.points.begin(), curves.points.end(), [&](const CurvePoint& point) {
+      return point.step > set.steps.back() / 10 && !(std::abs(point.centre - end) <= way / 10);
+    });
+  });
   if (!drawings.empty()) {
     const auto linear = shared_axis(drawings, false), log = shared_axis(drawings, true);
     for (const auto& drawing : drawings) {

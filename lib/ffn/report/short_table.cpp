@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ffn/compare/ranking.hpp"
+#include "ffn/report/answer_words.hpp"
 #include "ffn/report/cells.hpp"
 
 namespace ffn {
@@ -32,6 +34,14 @@ ShortTable::ShortTable(const Comparison& c)
       rows.push_back(std::move(row));
     }
   }
+  const bool words =
+      std::all_of(rows.begin(), rows.end(), [](const ShortRow& row) { return answer_detail::speaks_for_itself(row.group->value); });
+  if (c.facets.size() > 1 || !words) return;  // numbers go by size, and are in one order everywhere
+  std::stable_sort(rows.begin(), rows.end(), [&](const ShortRow& a, const ShortRow& b) {
+    const auto x = rank_of(*a.group), y = rank_of(*b.group);
+    return x && (!y || ranks_before(c, *x, *y));
+  });
+  for (auto& row : rows) row.starts_facet = &row == &rows[0];
 }
 
 Table ShortTable::plain(bool repeats, bool seeds) const {

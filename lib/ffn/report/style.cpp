@@ -31,7 +31,9 @@ const std::vector<NamedColor>& palette() {
       {"ground", "#ffffff", "#121417"},  {"text", "#1a1d21", "#e6e6e6"},    {"quiet", "#59616b", "#a3abb5"},
       {"axis", "#7a828c", "#8a929c"},    {"grid", "#e4e7ea", "#2a2e34"},    {"panel", "#f6f7f9", "#1a1d21"},
       {"series0", "#0072b2", "#56b4e9"}, {"series1", "#d55e00", "#d55e00"}, {"series2", "#009e73", "#009e73"},
-      {"series3", "#cc79a7", "#cc79a7"}, {"series4", "#000000", "#e6e6e6"}, {"link", "#0b5cad", "#7cb8f2"}};
+      {"series3", "#cc79a7", "#cc79a7"}, {"series4", "#000000", "#e6e6e6"}, {"series5", "#8c6d1f", "#e0b252"},
+      {"series6", "#6a5acd", "#a79cf2"}, {"series7", "#d6006c", "#ff5fa8"}, {"series8", "#5b8a00", "#a4d65e"},
+      {"series9", "#8b1a1a", "#ff9b8f"}, {"link", "#0b5cad", "#7cb8f2"}};
   return colors;
 }
 

@@ -206,7 +206,7 @@ std::string Svg::element(const std::string& style) const {
 }
 
 std::string series_class(std::size_t series) {
-  return "s s" + std::to_string(series % 5) + " d" + std::to_string(series % 4) + " v" + std::to_string(series);
+  return "s s" + std::to_string(series % 10) + " d" + std::to_string(series % 4) + " v" + std::to_string(series);
 }
 
 // Five colours and five shapes would repeat together.

@@ -297,6 +297,7 @@ std::string example_of(const std::string& command) {
       {"report", "report runs/activations"},
       {"rm", "rm runs/xor"},
       {"runs", "runs"},
+      {"predict", "predict runs/iris/seed-0 new-rows.csv"},
       {"sample", "sample runs/text/seed-0 --prompt 'Once'"},
       {"slurm", "slurm activations --tasks 8"},
       {"validate", "validate my.json"},

@@ -227,6 +227,7 @@ void add_commands(CommandLine program, CommonOptions& common) {
   add_schema(program, common);
   add_bench(program, common);
   add_inspect(program, common);
+  add_predict(program, common);
   add_sample(program, common);
   add_verify(program, common);
   add_import(program, common);

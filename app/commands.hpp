@@ -78,6 +78,7 @@ void add_list(CommandLine program, CommonOptions& common);
 void add_schema(CommandLine program, CommonOptions& common);
 void add_bench(CommandLine program, CommonOptions& common);
 void add_inspect(CommandLine program, CommonOptions& common);
+void add_predict(CommandLine program, CommonOptions& common);
 void add_sample(CommandLine program, CommonOptions& common);
 void add_verify(CommandLine program, CommonOptions& common);
 void add_merge(CommandLine program, CommonOptions& common);

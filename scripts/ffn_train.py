@@ -5,7 +5,7 @@
     model = ffn_train.load("runs/text/seed-0")              # the trained network, in eval mode
     logits = model(tokens)                                  # (B, T) int64 → (B, T, classes); vectors (B, width) → (B, classes)
     ffn_train.generate(model, "The ", length=100)           # a text run goes on with the text
-    ffn_train.predict(model, [{"width": 1.5, "color": "red"}])  # a table run: classes, or numbers in the column's unit
+    ffn_train.predict(model, "new.csv")                     # a table run: classes, or numbers in the column's unit; also of a DataFrame
     ffn_train.runs("runs")                                  # one row for each run below a directory
     ffn_train.metrics("runs")                               # their learning curves: one row per run, step and metric
     ffn_train.compare("runs/three")["answer"]               # what `ffn-train compare --json` says

@@ -3,6 +3,7 @@
 Shapes: B batch, T sequence, D d_model, F d_ff, H heads, E experts, K top-k, V vocabulary.
 """
 import ast
+import csv
 import json
 import math
 import operator
@@ -831,6 +832,35 @@ def is_missing(cell):
     return cell is None or cell != cell or cell in MISSING
 
 
+def rows_of(table):
+    """Rows of a DataFrame, of a CSV file, or what was given, as a list of dicts."""
+    if hasattr(table, "to_dict"):
+        return table.to_dict("records")
+    if not isinstance(table, (str, Path)):
+        return list(table)
+    with open(table, newline="", encoding="utf-8-sig") as file:
+        first = file.readline()
+        file.seek(0)
+        reader = csv.reader(file, delimiter=max(",;\t", key=first.count))
+        names = [name.strip() for name in next(reader, [])]
+        return [dict(zip(names, (cell.strip() for cell in row))) for row in reader if row]
+
+
+def category_of(cell, values):
+    """The value that the program reads where a file has this cell: True as "True" or "TRUE", 1 as "1" or "1.0". None of an unknown one."""
+    def is_it(value):
+        if str(cell) in ("True", "False"):
+            return value.lower() == str(cell).lower()
+        try:
+            return float(value) == float(cell)
+        except (TypeError, ValueError):
+            return False
+    if isinstance(cell, str) or str(cell) in values:
+        return str(cell) if str(cell) in values else None
+    found = [value for value in values if is_it(value)]
+    return found[0] if len(found) == 1 else None
+
+
 def table_inputs(model, rows):
     """(rows, inputs): what the network of a table run reads of rows such as {"width": 1.5, "color": "red"}."""
     def numbers(column, row, place):
@@ -843,30 +873,36 @@ def table_inputs(model, rows):
             cell = ""
         if "values" not in column:
             return [(finite(cell, place) - column["mean"]) / column["deviation"]]
-        if cell not in column["values"]:
+        value = category_of(cell, column["values"])
+        if value is None:
             raise RunError(f"{place}: {cell!r} is none of {column['values']}")
-        return [float(cell == value) for value in column["values"]]
+        return [float(value == other) for other in column["values"]]
 
     return torch.tensor([[x for c in model.table["inputs"] for x in numbers(c, row, f"row {i}, column {c['column']}")] for i, row in enumerate(rows)])
 
 
 @torch.no_grad()
-def predict(model, rows):
-    """The class, or the number in the column's unit, that a table run predicts for each row {column: cell}.
+def predict(model, rows, probabilities=False):
+    """The class, or the number in the column's unit, that a table run predicts for each row: of a DataFrame, a CSV file, or dicts {column: cell}.
 
-    model: what load() gave for a table run, or its directory. Rows are counted from 0 in what RunError says of cells that are missing, no
+    model: what load() gave for a table run, or its directory. probabilities: of classes, a dict {class: probability} in place of each class.
+    `ffn-train predict` does the same for functions and images, too. Rows are counted from 0 in what RunError says of cells that are missing, no
     finite number or no known value, and of outputs that are not finite.
     """
     model = model if isinstance(model, nn.Module) else load(model)
     if model.table is None:
         raise ValueError("only table runs predict from rows; this run's task is something else")
-    rows = list(rows)
+    rows = rows_of(rows)
     if not rows:
         return []
     outputs, column = model(table_inputs(model, rows)), model.table["output"]
     for i, output in enumerate(outputs.tolist()):
         for x in output:
             finite(x, f"row {i}, output {column['column']}")
+    if probabilities and ("values" not in column or model.config["train"].get("loss", "auto") == "hinge"):
+        raise ValueError("only classes that were trained with cross-entropy have probabilities")
+    if probabilities:
+        return [dict(zip(column["values"], row)) for row in outputs.double().softmax(-1).tolist()]
     if "values" in column:
         return [column["values"][i] for i in outputs.argmax(-1)]
     return [x * column["deviation"] + column["mean"] for x in outputs[:, 0].tolist()]

@@ -530,6 +530,7 @@ class Runs(ProgramTest):
         (with_gaps,) = self.train("gaps", {"task": task, "model": {"d_model": 8}, "train": {"steps": 60, "optimizer": {"lr": 0.01}}})
         predicted = ffn_train.predict(with_gaps, [{**row, "color": row["color"] or None} for row in gaps[::4]])
         self.assertAlmostEqual(sum(a == row["kind"] for a, row in zip(predicted, gaps[::4])) / 20, record(with_gaps)["summary"]["metrics"]["val/accuracy"]["final"], places=6)
+        self.assertEqual(ffn_train.predict(run, self.tmp / "t.csv"), ffn_train.predict(run, rows))
         good = {"x": 1, "color": "red"}
         for cells, what in (({"color": "pink"}, "row 1, column color: 'pink' is none of"), ({"x": "NaN"}, "row 1, column x: 'NaN' is not a finite number"),
                             ({"x": math.inf}, "row 1, column x: inf is not"), ({"x": "1,5"}, "row 1, column x: '1,5' is not"), ({"x": None}, "row 1, column x: None is not"),
@@ -540,6 +541,23 @@ class Runs(ProgramTest):
             ffn_train.predict(run, [{"color": "red"}])
         with self.assertRaisesRegex(ValueError, "only table runs predict from rows"):
             ffn_train.predict(self.text_run(), held_out)
+
+    def test_numbers_and_booleans_of_a_table_are_predicted_as_the_program_reads_them(self):
+        import pandas
+
+        (self.tmp / "t.csv").write_text("paid,zip,x,kind\n" + "".join(f"{i % 2 == 0},{10 + i % 3},{i},{'ab'[i % 2]}\n" for i in range(40)))
+        task = {"kind": "table", "file": "t.csv", "label": "kind", "types": {"zip": "category"}}
+        (run,) = self.train("typed", {"task": task, "model": {"d_model": 8}, "train": {"steps": 60, "optimizer": {"lr": 0.01}}})
+        frame = pandas.read_csv(self.tmp / "t.csv")
+        self.assertEqual([str(kind) for kind in frame.dtypes[:2]], ["bool", "int64"])
+        predicted = ffn_train.predict(run, frame)
+        self.assertEqual(predicted, ffn_train.predict(run, self.tmp / "t.csv"))
+        self.assertEqual(predicted, list(frame["kind"]))
+        program = json.loads(self.ok("predict", run, "t.csv", "--json").stdout)["rows"]
+        for ours, theirs in zip(ffn_train.predict(run, frame, probabilities=True), program):
+            self.assertAlmostEqual(ours["a"], theirs["probabilities"]["a"], places=5)
+        with self.assertRaisesRegex(ffn_train.RunError, "row 0, column zip: 13 is none of"):
+            ffn_train.predict(run, [{"paid": True, "zip": 13, "x": 1}])
 
     def test_a_model_whose_logits_are_not_finite_is_not_sampled(self):
         model = ffn_train.load(self.text_run())

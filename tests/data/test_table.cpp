@@ -127,7 +127,7 @@ TEST_CASE("a label's classes are in sorted order, and the most frequent of the t
   CHECK(set.labels == std::vector<std::int64_t>{0, 2});
   CHECK(set.vectors == std::vector<float>{0, 0, 0, 1, 0, 0, 0, 1, 0, 0});
   CHECK(task->constant_answer(0) == 2.0);
-  CHECK(trained_table_classes(task->metadata(0)) == std::vector<std::string>{"blue", "green", "red"});
+  CHECK(trained_table(task->metadata(0)).columns.target.values == std::vector<std::string>{"blue", "green", "red"});
 }
 
 TEST_CASE("a column that is the same in all training rows becomes zeros") {

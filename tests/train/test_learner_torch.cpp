@@ -284,16 +284,21 @@ TEST_CASE("verify moves on to the next seed where the first step has a choice of
   check_agrees(result);
 }
 
-TEST_CASE("next_logits of both engines are the same", "[torch]") {
-  const auto config = test::base(test::some_ffn<GatedConfig>("silu"), true);
+TEST_CASE("the outputs of both engines are the same", "[torch]") {
+  const bool tokens = GENERATE(true, false);
+  const auto config = test::base(test::some_ffn<GatedConfig>("silu"), tokens);
   const auto task = make_task(config.task, {{1, 2}});
   const auto fused = kFused({config}, *task), libtorch = kLibTorch({config}, *task);
   std::vector<float> row(static_cast<std::size_t>(fused->layout().width()));
   fused->layout().initialise(5, row.data());
   fused->write_state(0, 0, row.data());
   libtorch->write_state(0, 0, row.data());
-  const auto a = fused->next_logits({0, 1, 1}), b = libtorch->next_logits({0, 1, 1});
-  REQUIRE(a.size() == 2);
-  REQUIRE(b.size() == 2);
-  for (std::size_t i = 0; i < 2; ++i) CHECK(a[i] == Approx(b[i]).margin(1e-5));
+  ExampleSet two;
+  two.count = 2;
+  if (tokens) two.tokens = {0, 1, 1, 1, 1, 0};
+  else two = task->batch(0, 0, 2);
+  const auto a = fused->outputs(two), b = libtorch->outputs(two);
+  REQUIRE(a.size() == (tokens ? 12 : 4));
+  REQUIRE(b.size() == a.size());
+  for (std::size_t i = 0; i < a.size(); ++i) CHECK(a[i] == Approx(b[i]).margin(1e-5));
 }

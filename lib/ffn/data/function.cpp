@@ -7,6 +7,7 @@
 #include "ffn/base/error.hpp"
 #include "ffn/base/random.hpp"
 #include "ffn/base/suggest.hpp"
+#include "ffn/data/table_columns.hpp"
 
 namespace ffn {
 
@@ -212,6 +213,38 @@ ExampleSet FunctionTask::validation(std::int64_t max_examples) const {
     add_jitter(seed, 0, examples, to);
   }
   return set;
+}
+
+ExampleSet FunctionTask::rows_of(const std::string& file) const {
+  DataTable columns;
+  for (const auto& input : spec_.inputs) {
+    for (std::int64_t j = 0; j < input.size; ++j)
+      columns.inputs.push_back({input.name + (input.size > 1 ? "[" + std::to_string(j) + "]" : ""), {}, {}, false});
+  }
+  TableConfig config;
+  config.file = file;
+  const DataTable table = read_rows_as(config, columns);
+  const auto examples = static_cast<std::int64_t>(table.inputs.at(0).cells.size());
+  Numbers numbers = room(examples);
+  auto column = table.inputs.begin();
+  for (std::size_t i = 0; i < spec_.inputs.size(); ++i) {
+    const FunctionInput& input = spec_.inputs[i];
+    for (std::int64_t j = 0; j < input.size; ++j, ++column) {
+      for (std::int64_t e = 0; e < examples; ++e) {
+        const double number = column->cells[static_cast<std::size_t>(e)];
+        char shown[32];
+        std::snprintf(shown, sizeof shown, "%.6g", number);
+        if (input.is_discrete() && !(number >= 0 && number < static_cast<double>(input.values) && number == std::nearbyint(number)))
+          throw DataError(file + ": row " + std::to_string(e + 1) + ", column " + column->name + ": " + shown +
+                              " is no whole number from 0 to " + std::to_string(input.values - 1),
+                          "the task draws it from these; write one of them");
+        numbers[i][static_cast<std::size_t>(e * input.size + j)] = input.is_discrete() ? number : static_cast<float>(number);
+      }
+    }
+  }
+  ExampleSet out = empty_set(examples, /*shared=*/true);
+  write(numbers, examples, place(out, 0));
+  return out;
 }
 
 }  // namespace ffn

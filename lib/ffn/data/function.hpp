@@ -17,6 +17,8 @@ class FunctionTask final : public Task {
   void write_batch(std::size_t run, std::int64_t step, std::int64_t batch_size, const BatchPlace& to) const override;
   /// The patterns held out; or every pattern once, or an even grid of one uniform number, if that fits; or fresh draws.
   ExampleSet validation(std::int64_t max_examples) const override;
+  /// Rows of a table with a column for each number of an input, "x" or "x[0]", "x[1]", as the formula sees them. Throws DataError.
+  ExampleSet rows_of(const std::string& file) const;
 
  private:
   using Numbers = std::vector<std::vector<double>>;  // (examples, size) per input, as the formula sees them

@@ -45,13 +45,8 @@ std::string decompressed(const std::string& path) {
 }
 
 // Magic number 0, 0, 8 (unsigned bytes), dimensions; then the size of each, most significant byte first.
-Idx read_idx(const std::string& directory, const std::string& name, std::size_t dimensions) {
-  Idx out{(fs::path(directory) / name).string(), "", {}, 4 + 4 * dimensions};
-  std::error_code ignored;
-  if (!fs::exists(out.path, ignored)) out.path += ".gz";
-  if (!fs::exists(out.path, ignored))
-    throw DataError("there is no " + name + " (or " + name + ".gz) in " + directory,
-                    "task.directory needs MNIST's four files; Debian's dataset-fashion-mnist has them");
+Idx read_idx(const std::string& path, std::size_t dimensions) {
+  Idx out{path, "", {}, 4 + 4 * dimensions};
   out.bytes = decompressed(out.path);
   const auto byte = [&](std::size_t i) { return static_cast<std::int64_t>(static_cast<unsigned char>(out.bytes[i])); };
   const bool has_header = out.bytes.size() >= out.begin && byte(0) == 0 && byte(1) == 0 && byte(2) == 8;
@@ -68,6 +63,16 @@ Idx read_idx(const std::string& directory, const std::string& name, std::size_t 
   if (left != count || count == 0)
     throw DataError(out.path + " has " + std::to_string(left) + " bytes after its header, which says " + std::to_string(count));
   return out;
+}
+
+Idx read_idx(const std::string& directory, const std::string& name, std::size_t dimensions) {
+  std::string path = (fs::path(directory) / name).string();
+  std::error_code ignored;
+  if (!fs::exists(path, ignored)) path += ".gz";
+  if (!fs::exists(path, ignored))
+    throw DataError("there is no " + name + " (or " + name + ".gz) in " + directory,
+                    "task.directory needs MNIST's four files; Debian's dataset-fashion-mnist has them");
+  return read_idx(path, dimensions);
 }
 
 LabelledImages labelled(const Idx& images, const Idx& labels) {
@@ -139,6 +144,26 @@ TaskShape trained_images_shape(const std::map<std::string, std::string>& metadat
   }
 }
 
+namespace {
+
+float brightness(char pixel) { return static_cast<float>(static_cast<unsigned char>(pixel)) / 255.0f; }
+
+}  // namespace
+
+ExampleSet images_of(const std::string& file, const std::map<std::string, std::string>& metadata) {
+  const std::int64_t pixels = trained_images_shape(metadata).input_width;
+  const Idx images = read_idx(file, 3);
+  if (images.sizes[1] * images.sizes[2] != pixels)
+    throw DataError(file + " has images of " + std::to_string(images.sizes[1]) + " × " + std::to_string(images.sizes[2]) +
+                        " pixels; the run reads " + std::to_string(pixels),
+                    "name a file of images of the size that was trained");
+  ExampleSet out;
+  out.count = images.sizes[0];
+  std::transform(images.bytes.begin() + static_cast<std::ptrdiff_t>(images.begin), images.bytes.end(), std::back_inserter(out.vectors),
+                 brightness);
+  return out;
+}
+
 ImagesTask::ImagesTask(const ImagesConfig& config, std::vector<DataSeeds> seeds)
     : Task(std::move(seeds)), data_(read_images(config.directory)) {
   const auto count = data_->train.count, wanted = config.examples.value_or(count);
@@ -161,8 +186,7 @@ TaskShape ImagesTask::shape() const { return shape_of_images(data_->rows * data_
 void ImagesTask::write(const LabelledImages& images, std::int64_t image, std::int64_t example, const BatchPlace& to) const {
   const std::int64_t width = data_->rows * data_->columns;
   const char* pixels = images.pixels.data() + image * width;
-  std::transform(pixels, pixels + width, to.vectors + example * width,
-                 [](char pixel) { return static_cast<float>(static_cast<unsigned char>(pixel)) / 255.0f; });
+  std::transform(pixels, pixels + width, to.vectors + example * width, brightness);
   to.labels[example] = static_cast<unsigned char>(images.labels[static_cast<std::size_t>(image)]);
 }
 

@@ -32,6 +32,9 @@ TaskShape shape_of(const ImagesConfig& config);
 /// The same of a trained model, from ImagesTask::metadata(). Throws CheckpointError for another task's.
 TaskShape trained_images_shape(const std::map<std::string, std::string>& metadata);
 
+/// Images of a file in IDX format, of the size that was trained; without labels. Throws DataError.
+ExampleSet images_of(const std::string& file, const std::map<std::string, std::string>& metadata);
+
 class ImagesTask final : public Task {
  public:
   /// Throws DataError.

@@ -44,7 +44,7 @@ TaskShape trained(const TextConfig& c, const Metadata& metadata) {
   return {true, characters, c.context, characters};
 }
 
-TaskShape trained(const TableConfig&, const Metadata& metadata) { return trained_table_shape(metadata); }
+TaskShape trained(const TableConfig&, const Metadata& metadata) { return trained_table(metadata).shape(); }
 TaskShape trained(const ImagesConfig&, const Metadata& metadata) { return trained_images_shape(metadata); }
 
 // A task whose shape is in its data has an overload of its own.

@@ -21,35 +21,55 @@ TaskShape shape_of_table(const DataTable& table) {
 
 TaskShape shape_of(const TableConfig& config) { return shape_of_table(*read_table(config)); }
 
-namespace {
+TaskShape TrainedTable::shape() const { return shape_of_table(columns); }
 
-// `read` of what TableTask::metadata() wrote.
-template <class Read>
-auto from_metadata(const std::map<std::string, std::string>& metadata, const Read& read) {
+TrainedTable trained_table(const std::map<std::string, std::string>& metadata) {
   try {
-    return read(parse_json(metadata.at("table")));
+    const Json table = parse_json(metadata.at("table"));
+    TrainedTable out;
+    const auto read = [](const Json& column, Scale& scale) {
+      if (!column.contains("values")) scale = {column.at("mean").get<double>(), column.at("deviation").get<double>()};
+      return DataColumn{
+          column.at("column").get<std::string>(), column.value("values", std::vector<std::string>()), {}, column.value("missing", false)};
+    };
+    for (const auto& column : table.at("inputs")) out.columns.inputs.push_back(read(column, out.inputs.emplace_back()));
+    out.columns.target = read(table.at("output"), out.target);
+    return out;
   } catch (const std::exception&) {
     throw CheckpointError("the weights describe no table; they are not from a table task");
   }
 }
 
-std::int64_t width_in(const Json& column) {
-  return column.contains("values") ? static_cast<std::int64_t>(column.at("values").size()) : 1 + column.value("missing", false);
+namespace {
+
+// One row as the network reads it.
+void write_inputs(const DataTable& table, const std::vector<Scale>& scales, std::size_t row, float* x) {
+  for (std::size_t i = 0; i < table.inputs.size(); ++i) {
+    const auto& column = table.inputs[i];
+    if (column.is_number()) {
+      const bool missing = column.cells[row] == kMissing;
+      *x++ = missing ? 0.0f : static_cast<float>(scales[i].of(column.cells[row]));  // 0: the mean
+      if (column.has_missing) *x++ = missing ? 1.0f : 0.0f;
+    } else {
+      x = std::fill_n(x, column.width(), 0.0f);
+      x[static_cast<std::int64_t>(column.cells[row]) - column.width()] = 1;
+    }
+  }
 }
 
 }  // namespace
 
-TaskShape trained_table_shape(const std::map<std::string, std::string>& metadata) {
-  return from_metadata(metadata, [](const Json& table) {
-    const Json& output = table.at("output");
-    TaskShape shape{false, 0, 1, width_in(output), output.contains("values") ? Target::classes : Target::vectors};
-    for (const auto& column : table.at("inputs")) shape.input_width += width_in(column);
-    return shape;
-  });
-}
-
-std::vector<std::string> trained_table_classes(const std::map<std::string, std::string>& metadata) {
-  return from_metadata(metadata, [](const Json& table) { return table.at("output").value("values", std::vector<std::string>()); });
+ExampleSet TrainedTable::examples(const TableConfig& config) const {
+  const DataTable rows = read_rows_as(config, columns);
+  ExampleSet out;
+  const auto count = rows.inputs.at(0).cells.size(), width = static_cast<std::size_t>(columns.input_width());
+  out.count = static_cast<std::int64_t>(count);
+  out.vectors.resize(count * width);
+  for (std::size_t row = 0; row < count; ++row) write_inputs(rows, inputs, row, out.vectors.data() + row * width);
+  if (columns.target.is_number()) {
+    for (const double cell : rows.target.cells) out.values.push_back(static_cast<float>(target.of(cell)));
+  } else out.labels.assign(rows.target.cells.begin(), rows.target.cells.end());
+  return out;
 }
 
 TableTask::TableTask(const TableConfig& config, std::vector<DataSeeds> seeds)
@@ -121,7 +141,7 @@ TableTask::Split TableTask::split_of(std::uint64_t seed) const {
 }
 
 // A category stays as it is, and so does what is the same in every row.
-TableTask::Scale TableTask::scale_of(const DataColumn& column, const std::vector<std::uint32_t>& training) const {
+Scale TableTask::scale_of(const DataColumn& column, const std::vector<std::uint32_t>& training) const {
   Scale out;
   std::vector<std::uint32_t> rows;
   std::copy_if(training.begin(), training.end(), std::back_inserter(rows), [&](auto row) { return column.cells[row] != kMissing; });
@@ -152,18 +172,7 @@ std::int64_t TableTask::most_frequent_class(const std::vector<std::uint32_t>& ro
 }
 
 void TableTask::write(const Split& split, std::uint32_t row, std::int64_t example, const BatchPlace& to) const {
-  float* x = to.vectors + example * table_->input_width();
-  for (std::size_t i = 0; i < table_->inputs.size(); ++i) {
-    const auto& column = table_->inputs[i];
-    if (column.is_number()) {
-      const bool missing = column.cells[row] == kMissing;
-      *x++ = missing ? 0.0f : static_cast<float>(split.inputs[i].of(column.cells[row]));  // 0: the mean
-      if (column.has_missing) *x++ = missing ? 1.0f : 0.0f;
-    } else {
-      x = std::fill_n(x, column.width(), 0.0f);
-      x[static_cast<std::int64_t>(column.cells[row]) - column.width()] = 1;
-    }
-  }
+  write_inputs(*table_, split.inputs, row, to.vectors + example * table_->input_width());
   if (table_->target.is_number()) to.values[example] = static_cast<float>(split.target.of(table_->target.cells[row]));
   else to.labels[example] = static_cast<std::int64_t>(table_->target.cells[row]);
 }

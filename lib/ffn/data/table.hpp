@@ -10,11 +10,25 @@ namespace ffn {
 /// Reads the table.
 TaskShape shape_of(const TableConfig& config);
 
-/// The same of a trained model, from TableTask::metadata(). Throws CheckpointError for another task's.
-TaskShape trained_table_shape(const std::map<std::string, std::string>& metadata);
+/// How a column of numbers is standardised.
+struct Scale {
+  double mean = 0, deviation = 1;
+  double of(double x) const { return (x - mean) / deviation; }
+};
 
-/// The classes of its label, from the same; none of a target of numbers.
-std::vector<std::string> trained_table_classes(const std::map<std::string, std::string>& metadata);
+/// What a table run has learnt from: its columns, without rows.
+struct TrainedTable {
+  DataTable columns;
+  std::vector<Scale> inputs;
+  Scale target;
+
+  TaskShape shape() const;
+  /// Rows of a file as the network reads them, and their target where they have its column.
+  ExampleSet examples(const TableConfig& config) const;
+};
+
+/// From TableTask::metadata(). Throws CheckpointError for another task's.
+TrainedTable trained_table(const std::map<std::string, std::string>& metadata);
 
 class TableTask final : public Task {
  public:
@@ -31,12 +45,11 @@ class TableTask final : public Task {
   std::map<std::string, std::string> metadata(std::size_t run) const override;
   double target_unit(std::size_t run) const override;
   std::optional<double> constant_answer(std::size_t run) const override { return split(run).constant_answer; }
+  std::int64_t row_number(std::size_t run, std::int64_t example) const override {
+    return table_->row_numbers[split(run).rows[static_cast<std::size_t>(example)]];
+  }
 
  private:
-  struct Scale {
-    double mean = 0, deviation = 1;
-    double of(double x) const { return (x - mean) / deviation; }
-  };
   /// One run's rows, those held out first and perhaps without some that repeat them, and the scales of its training rows.
   struct Split {
     std::vector<std::uint32_t> rows;

@@ -62,10 +62,10 @@ class TableReader {
  public:
   explicit TableReader(const TableConfig& config) : config_(config), bytes_(bytes_of(config.file)) {
     csv_ = parse_csv(bytes_, names_in(*config.columns), config.file);
-    check_names();
   }
 
   DataTable read() {
+    check_names();
     DataTable out;
     out.sha256 = sha256_hex(bytes_);
     const auto inputs = input_names();
@@ -83,7 +83,45 @@ class TableReader {
     return out;
   }
 
+  DataTable read_as(const DataTable& trained) const {
+    if (csv_.rows.empty()) fail("the table has no rows", "its first line names the columns, each line behind it is a row to predict");
+    DataTable out;
+    for (const auto& column : trained.inputs) out.inputs.push_back(column_as(column, trained));
+    const std::size_t target = place_of(trained.target.name);
+    const auto says_it = [&](const auto& row) { return !row[target].empty() && !is_missing_word(row[target]); };
+    if (target < csv_.columns.size() && std::any_of(csv_.rows.begin(), csv_.rows.end(), says_it))
+      out.target = column_as(trained.target, trained);
+    return out;
+  }
+
  private:
+  DataColumn column_as(const DataColumn& trained, const DataTable& of) const {
+    const auto& columns = csv_.columns;
+    const auto index = place_of(trained.name);
+    if (index == columns.size()) {
+      std::vector<std::string> needed;
+      for (const auto& column : of.inputs) needed.push_back(column.name);
+      fail("there is no column " + quoted(trained.name) + did_you_mean(trained.name, columns),
+           "the run predicts from " + few_of(needed) + "; the first line has to name them, in any order");
+    }
+    if (std::count(columns.begin(), columns.end(), trained.name) > 1)
+      fail("two columns are called " + quoted(trained.name), "give each its own name");
+    const bool may_miss = trained.has_missing || std::binary_search(trained.values.begin(), trained.values.end(), "");
+    DataColumn out = column_of(trained.name, trained.is_number() ? "number" : "category", may_miss);
+    out.has_missing = trained.has_missing;
+    if (trained.is_number()) return out;
+    for (std::size_t row = 0; row < csv_.rows.size(); ++row) {
+      const std::string& cell = out.values[static_cast<std::size_t>(out.cells[row])];
+      const auto at = std::lower_bound(trained.values.begin(), trained.values.end(), cell);
+      if (at == trained.values.end() || *at != cell)
+        fail_at(row, index, quoted(cell) + " is none of the values that were trained" + did_you_mean(cell, trained.values),
+                "they are " + few_of(trained.values) + "; leave the row out, or train on rows that have it");
+      out.cells[row] = static_cast<double>(at - trained.values.begin());
+    }
+    out.values = trained.values;
+    return out;
+  }
+
   static std::string bytes_of(const std::string& file) {
     if (!path_exists(file))
       throw DataError("no table at " + file,
@@ -226,7 +264,6 @@ class TableReader {
       out.cells[row] = number.value_or(0);
     }
     const std::size_t present = csv_.rows.size() - missing;
-    if (present == 0) fail("column " + name + " has no value", "leave it out: task.ignore='[" + dump_json(Json(name)) + "]'");
     if (type.empty() && numbers < present && 10 * numbers >= 9 * present)
       fail_at(first_text, index, quoted(csv_.rows[first_text][index]) + " is not a number, but most cells of the column are",
               "write the number, or say task.types='{" + dump_json(Json(name)) + ": \"category\"}'");
@@ -293,6 +330,8 @@ class TableReader {
 
   void check_input(const DataColumn& column, const DataColumn& target) const {
     const std::string ignore = "leave it out: task.ignore='[" + dump_json(Json(column.name)) + "]'";
+    if (std::all_of(column.cells.begin(), column.cells.end(), [](double cell) { return cell == kMissing; }))
+      fail("column " + column.name + " has no value", ignore);
     if (column.values.size() == csv_.rows.size())
       fail("column " + column.name + " has another text in every row: it names the rows and says nothing about others", ignore);
     const bool is_copy = target.is_number() ? column.is_number() && column.cells == target.cells : is_recoded(column.cells, target.cells);
@@ -362,6 +401,8 @@ std::shared_ptr<const DataTable> read_table(const TableConfig& config) {
   }
   return last;
 }
+
+DataTable read_rows_as(const TableConfig& config, const DataTable& trained) { return TableReader(config).read_as(trained); }
 
 std::string describe_table(const DataTable& table, const TableConfig& config) {
   std::vector<std::string> numbers, categories;

@@ -59,7 +59,7 @@ Inputs empty_inputs(const RunConfig& config, const TensorFile& weights) {
   Inputs out;
   out.shape = trained_shape(config.task, weights.metadata);
   out.length = out.shape.sequence_length;
-  if (std::holds_alternative<TableConfig>(config.task)) out.classes = trained_table_classes(weights.metadata);
+  if (std::holds_alternative<TableConfig>(config.task)) out.classes = trained_table(weights.metadata).columns.target.values;
   if (writes_text(config.task)) out.characters = characters_of(alphabet_of(weights.metadata));
   return out;
 }

@@ -55,7 +55,7 @@ struct InputNames {
 
 std::vector<std::string> kinds_of(const RunConfig& config, const TaskShape& shape, const TensorFile& weights) {
   if (shape.target == Target::vectors) return {"above 0", "below 0"};
-  if (std::holds_alternative<TableConfig>(config.task)) return trained_table_classes(weights.metadata);
+  if (std::holds_alternative<TableConfig>(config.task)) return trained_table(weights.metadata).columns.target.values;
   std::vector<std::string> out;
   for (std::int64_t k = 0; k < shape.num_classes; ++k) out.push_back("class " + std::to_string(k));
   return out;

@@ -116,12 +116,11 @@ std::optional<LossSums> FusedLearner::evaluate_run(std::size_t run, const std::f
   return network_.evaluate(threads_, parameters_.row(row), examples, go_on);
 }
 
-std::vector<float> FusedLearner::next_logits(const std::vector<std::int64_t>& tokens) {
-  if (!shape_.tokens) throw std::invalid_argument("only tasks of tokens have a next one");
-  const auto length = static_cast<std::int64_t>(tokens.size());
-  const float* logits = network_.first().logits(parameters_.row(0), {1, length, tokens.data()});
-  const float* last = logits + (length - 1) * shape_.num_classes;
-  return {last, last + shape_.num_classes};
+std::vector<float> FusedLearner::outputs(const ExampleSet& examples) {
+  const auto length = shape_.tokens ? static_cast<std::int64_t>(examples.tokens.size()) / examples.count : 1;
+  const float* outputs = network_.first().logits(
+      parameters_.row(0), {examples.count, length, shape_.tokens ? examples.tokens.data() : nullptr, examples.vectors.data()});
+  return {outputs, outputs + examples.count * length * shape_.num_classes};
 }
 
 }  // namespace ffn

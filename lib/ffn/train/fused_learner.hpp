@@ -24,7 +24,7 @@ class FusedLearner final : public Learner {
   void write_state(std::size_t run, std::size_t row, const float* values) override;
   void advance(std::int64_t begin, std::int64_t end, const LiveRuns& live, std::vector<RunSteps>& out) override;
   bool evaluate(const LiveRuns& live, std::vector<LossSums>& out, const std::function<bool(double)>& go_on = {}) override;
-  std::vector<float> next_logits(const std::vector<std::int64_t>& tokens) override;
+  std::vector<float> outputs(const ExampleSet& examples) override;
 
   /// The loss of run r on its batch of a step; the gradient is in gradient() until the next call.
   fused::Network::StepLoss loss(std::size_t run, std::int64_t step);

@@ -10,6 +10,7 @@
 
 #include "ffn/base/parameters.hpp"
 #include "ffn/config/metrics.hpp"
+#include "ffn/data/task.hpp"
 #include "ffn/kernels/kernels.hpp"
 
 namespace ffn {
@@ -48,8 +49,8 @@ class Learner {
   /// is asked; after a false one it returns false, and `out` means nothing.
   virtual bool evaluate(const LiveRuns& live, std::vector<LossSums>& out, const std::function<bool(double)>& go_on = {}) = 0;
 
-  /// Logits (classes) of the last position of one sequence of token ids, at most as long as the task's, by run 0.
-  virtual std::vector<float> next_logits(const std::vector<std::int64_t>& tokens) = 0;
+  /// Outputs (count·T, classes) of run 0, without dropout; of token ids T is at most the task's.
+  virtual std::vector<float> outputs(const ExampleSet& examples) = 0;
 };
 
 }  // namespace ffn

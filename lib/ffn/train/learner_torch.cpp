@@ -268,14 +268,14 @@ bool TorchLearner::evaluate(const LiveRuns& live, std::vector<LossSums>& out, co
   return true;
 }
 
-std::vector<float> TorchLearner::next_logits(const std::vector<std::int64_t>& tokens) {
-  TORCH_CHECK(shape_.tokens, "only tasks of tokens have a next one");
+std::vector<float> TorchLearner::outputs(const ExampleSet& examples) {
   const torch::InferenceMode inference;
-  const auto length = static_cast<std::int64_t>(tokens.size());
-  const Tensor input = torch::tensor(tokens, torch::kInt64).view({1, 1, length}).expand({options_.stack_width, 1, length});
+  const Tensor one = shape_.tokens ? torch::tensor(examples.tokens, torch::kInt64).view({1, examples.count, -1})
+                                   : torch::tensor(examples.vectors, options_.dtype).view({1, examples.count, shape_.input_width});
+  const Tensor input = one.expand({options_.stack_width, one.size(1), one.size(2)});
   nn::ForwardContext context;
   context.host_free = options_.host_free;
-  const Tensor outputs = network_(input.to(options_.device), context).outputs[0][length - 1].to(torch::kCPU, torch::kFloat32).contiguous();
+  const Tensor outputs = network_(input.to(options_.device), context).outputs[0].to(torch::kCPU, torch::kFloat32).contiguous();
   return {outputs.data_ptr<float>(), outputs.data_ptr<float>() + outputs.numel()};
 }
 

@@ -36,7 +36,7 @@ class TorchLearner final : public Learner {
   void write_state(std::size_t run, std::size_t row, const float* values) override;
   void advance(std::int64_t begin, std::int64_t end, const LiveRuns& live, std::vector<RunSteps>& out) override;
   bool evaluate(const LiveRuns& live, std::vector<LossSums>& out, const std::function<bool(double)>& go_on = {}) override;
-  std::vector<float> next_logits(const std::vector<std::int64_t>& tokens) override;
+  std::vector<float> outputs(const ExampleSet& examples) override;
 
   /// Gradients (R, P) of the objective on the batch of `step`, parameters untouched; valid until the next call.
   const torch::Tensor& gradients_at(std::int64_t step);

@@ -74,8 +74,8 @@ class ReadableLearner final : public Learner {
   bool evaluate(const LiveRuns& live, std::vector<LossSums>& out, const std::function<bool(double)>& go_on) override {
     return readable([&] { return learner_->evaluate(live, out, go_on); });
   }
-  std::vector<float> next_logits(const std::vector<std::int64_t>& tokens) override {
-    return readable([&] { return learner_->next_logits(tokens); });
+  std::vector<float> outputs(const ExampleSet& examples) override {
+    return readable([&] { return learner_->outputs(examples); });
   }
 
  private:

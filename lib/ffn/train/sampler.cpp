@@ -8,7 +8,6 @@
 #include "ffn/base/random.hpp"
 #include "ffn/base/utf8.hpp"
 #include "ffn/data/task.hpp"
-#include "ffn/train/engine.hpp"
 #include "ffn/train/trained.hpp"
 
 namespace ffn {
@@ -33,18 +32,6 @@ std::int64_t draw(const std::vector<float>& logits, const SampleRequest& request
   return order.back();
 }
 
-// The task's shape without its text, for a network that only reads tokens.
-class SampledTask final : public Task {
- public:
-  explicit SampledTask(const TaskShape& shape) : Task({DataSeeds{}}), shape_(shape) {}
-  TaskShape shape() const override { return shape_; }
-  void write_batch(std::size_t, std::int64_t, std::int64_t, const BatchPlace&) const override {}
-  ExampleSet validation(std::int64_t) const override { return empty_set(0); }
-
- private:
-  TaskShape shape_;
-};
-
 }  // namespace
 
 void sample_text(const RunConfig& config, const TensorFile& weights, const SampleRequest& request,
@@ -52,15 +39,7 @@ void sample_text(const RunConfig& config, const TensorFile& weights, const Sampl
   if (!writes_text(config.task)) throw UsageError("only text runs can be sampled; this run's task is something else");
   const auto alphabet = alphabet_of(weights.metadata);
   const TaskShape shape = trained_shape(config.task, weights.metadata);
-  require_usable(config, shape, weights);
-  const SampledTask task(shape);
-  RunConfig here = config;
-  here.train.batch_size = 1;  // no batch is computed; nothing is kept ready for one
-  here.compute = ComputeConfig{};
-  const auto learner = make_learner({here}, task);
-  std::vector<float> row(static_cast<std::size_t>(learner->layout().width()));
-  learner->layout().import_row(row.data(), weights.tensors);
-  learner->write_state(0, 0, row.data());
+  const TrainedNetwork network(config, shape, weights);
 
   // Without a prompt a line begins; a text without lines begins with its first character in order.
   const bool has_lines = std::binary_search(alphabet.begin(), alphabet.end(), std::uint32_t{'\n'});
@@ -69,10 +48,11 @@ void sample_text(const RunConfig& config, const TensorFile& weights, const Sampl
   RandomStream random(sub_seed(static_cast<std::uint64_t>(request.seed), "sample"), 0);
   for (std::int64_t i = 0; i < request.length; ++i) {
     const auto window = std::min<std::int64_t>(shape.sequence_length, static_cast<std::int64_t>(ids.size()));
-    const auto logits = learner->next_logits({ids.end() - window, ids.end()});
-    if (!std::all_of(logits.begin(), logits.end(), [](float x) { return std::isfinite(x); }))
-      throw CheckpointError("the logits of this model are not finite: its training diverged, or its weights were changed",
-                            "sample a run that ended well: `ffn-train runs` lists them; a lower train.optimizer.lr may train this one");
+    ExampleSet last;
+    last.count = 1;
+    last.tokens.assign(ids.end() - window, ids.end());
+    const auto outputs = network.outputs(last);
+    const std::vector<float> logits(outputs.end() - shape.num_classes, outputs.end());
     ids.push_back(draw(logits, request, random.uniform()));
     std::string piece;
     append_utf8(piece, alphabet[static_cast<std::size_t>(ids.back())]);

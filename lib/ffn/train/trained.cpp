@@ -8,6 +8,7 @@
 #include "ffn/base/utf8.hpp"
 #include "ffn/config/accounting.hpp"
 #include "ffn/data/task.hpp"
+#include "ffn/train/engine.hpp"
 
 namespace ffn {
 
@@ -64,6 +65,43 @@ std::vector<std::int64_t> encode(const std::string& text, const std::vector<std:
 void require_usable(const RunConfig& config, const TaskShape& shape, const TensorFile& weights) {
   require_size(config, shape, weights);
   require_finite(weights);
+}
+
+namespace {
+
+// The task's shape without its data, for a network that only computes outputs.
+class ShapeOnly final : public Task {
+ public:
+  explicit ShapeOnly(const TaskShape& shape) : Task({DataSeeds{}}), shape_(shape) {}
+  TaskShape shape() const override { return shape_; }
+  void write_batch(std::size_t, std::int64_t, std::int64_t, const BatchPlace&) const override {}
+  ExampleSet validation(std::int64_t) const override { return empty_set(0); }
+
+ private:
+  TaskShape shape_;
+};
+
+}  // namespace
+
+TrainedNetwork::TrainedNetwork(const RunConfig& config, const TaskShape& shape, const TensorFile& weights) {
+  require_usable(config, shape, weights);
+  task_ = std::make_unique<ShapeOnly>(shape);
+  RunConfig here = config;
+  here.train.batch_size = 1;  // no batch is computed; nothing is kept ready for one
+  here.compute = ComputeConfig{};
+  learner_ = make_learner({here}, *task_);
+  std::vector<float> row(static_cast<std::size_t>(learner_->layout().width()));
+  learner_->layout().import_row(row.data(), weights.tensors);
+  learner_->write_state(0, 0, row.data());
+}
+
+std::vector<float> TrainedNetwork::outputs(const ExampleSet& examples) const {
+  auto out = learner_->outputs(examples);
+  if (!std::all_of(out.begin(), out.end(), [](float x) { return std::isfinite(x); }))
+    throw CheckpointError(std::string("the ") + (task_->shape().target == Target::classes ? "logits" : "outputs") +
+                              " of this model are not finite: its training diverged, or its weights were changed",
+                          "use a run that ended well: `ffn-train runs` lists them; a lower train.optimizer.lr may train this one");
+  return out;
 }
 
 }  // namespace ffn

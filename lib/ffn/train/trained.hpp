@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "ffn/base/tensor_data.hpp"
 #include "ffn/config/run_config.hpp"
+#include "ffn/train/learner.hpp"
 
 namespace ffn {
 
@@ -16,5 +18,18 @@ std::vector<std::int64_t> encode(const std::string& text, const std::vector<std:
 /// Throws CheckpointError for weights that are much smaller than the config asks for or not finite.
 /// RowLayout::import_row() finds all other differences.
 void require_usable(const RunConfig& config, const TaskShape& shape, const TensorFile& weights);
+
+/// A run's weights in whichever engine covers it, for its outputs alone: no data is read.
+class TrainedNetwork {
+ public:
+  /// Throws CheckpointError with the list of differences if the weights do not fit.
+  TrainedNetwork(const RunConfig& config, const TaskShape& shape, const TensorFile& weights);
+  /// (count·T, classes). Throws CheckpointError where they are not finite.
+  std::vector<float> outputs(const ExampleSet& examples) const;
+
+ private:
+  std::unique_ptr<Task> task_;
+  std::unique_ptr<Learner> learner_;
+};
 
 }  // namespace ffn

@@ -18,7 +18,7 @@ struct TrainOptions {
   std::string budget;  ///< "1h"; "" is none
 };
 
-int train_run(const RunConfig& config, const TrainOptions& options, const CommonOptions& common);
+int train_run(RunConfig config, const TrainOptions& options, const CommonOptions& common);
 
 /// The study from its first run to its comparison. Returns the exit code.
 int train_study(const Study& study, const std::string& source, const TrainOptions& options, const CommonOptions& common);

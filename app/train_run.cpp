@@ -13,6 +13,7 @@
 #include "ffn/config/coverage.hpp"
 #include "ffn/config/metrics.hpp"
 #include "ffn/data/run_identity.hpp"
+#include "ffn/data/starts.hpp"
 #include "ffn/data/task.hpp"
 #include "ffn/inspect/inspection.hpp"
 #include "ffn/report/canvas.hpp"
@@ -250,10 +251,12 @@ int fast_dev_run(RunConfig config, std::int64_t steps, const CommonOptions& comm
   return exit_code(observer.end_);
 }
 
-int train_run(const RunConfig& config, const TrainOptions& options, const CommonOptions& common) {
+int train_run(RunConfig config, const TrainOptions& options, const CommonOptions& common) {
   task_shape(config.task);  // a missing text is an error before anything is written, and so is a device that is not there
   Engine& engine = training_engine();
-  const std::string identity = run_identity(config);
+  const std::string data = data_hash_now(config);
+  Starts().take(config, data);
+  const std::string identity = run_identity(config, data);
   const RunDirectory directory(fs::path(common.out) / config.name / run_directory_name(config.seed, identity));
   const std::string path = directory.path().string();
   auto check = check_run(directory, identity);

@@ -167,4 +167,6 @@ TEST_CASE("verdicts on one text and from one start say so, and verdicts on drawn
   CHECK_THAT(compare(runs).notes.back(), ContainsSubstring("all seeds of a variant start from the same weights"));
   for (auto& run : runs) run.keys["model.init_from"] = run.variant, run.keys["task.kind"] = "xor";
   CHECK(compare(runs).scope == "from these starts");
+  for (auto& run : runs) run.keys["model.init_from"] = "runs/" + run.variant + "/seed-*";
+  CHECK(compare(runs).scope.empty());  // each seed has its own
 }

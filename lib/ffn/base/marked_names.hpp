@@ -19,6 +19,11 @@ inline bool is_temporary(const std::string& name) { return name.find(kTemporaryM
 
 inline bool is_no_result(const std::string& name) { return is_moved_aside(name) || is_temporary(name) || name[0] == '.'; }
 
+/// At the end of a path: the run of each seed there.
+inline constexpr char kEverySeed[] = "seed-*";
+
+inline bool names_every_seed(const std::filesystem::path& path) { return path.filename() == kEverySeed; }
+
 inline constexpr std::size_t kIdentityDigits = 8;
 
 /// The identity at the end of a run directory's name: "1a2b3c4d".

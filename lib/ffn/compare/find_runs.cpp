@@ -162,7 +162,8 @@ void name_contents(std::vector<FoundRun>& runs, const char* key, const std::func
 
 void name_files(std::vector<FoundRun>& runs) {
   name_contents(runs, "task.file", [](const FoundRun& run) { return run.text; });
-  name_contents(runs, "model.init_from", [](const FoundRun& run) { return value_of(run, kInitHash); });
+  name_contents(runs, "model.init_from",
+                [](const FoundRun& run) { return names_every_seed(value_of(run, "model.init_from")) ? "" : value_of(run, kInitHash); });
   for (auto& run : runs) run.keys.erase(kInitHash);
 }
 

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <set>
 
+#include "ffn/base/marked_names.hpp"
 #include "ffn/base/suggest.hpp"
 #include "ffn/compare/run_keys.hpp"
 #include "ffn/compare/shown_names.hpp"
@@ -251,8 +252,8 @@ void note_same_text(const std::vector<FoundRun>& runs, Comparison& out) {
 void note_same_start(const std::vector<FoundRun>& runs, Comparison& out) {
   std::set<std::string> starts;
   for (const auto& run : runs) {
-    if (const auto start = run.keys.find("model.init_from"); start != run.keys.end() && !start->second.empty())
-      starts.insert(start->second);
+    const auto start = run.keys.find("model.init_from");
+    if (start != run.keys.end() && !start->second.empty() && !names_every_seed(start->second)) starts.insert(start->second);
   }
   if (starts.empty()) return;
   add_scope(starts.size() == 1 ? "from this start" : "from these starts", out);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "ffn/base/json_document.hpp"
+#include "ffn/base/marked_names.hpp"
 #include "ffn/config/parameters.hpp"
 #include "ffn/formula/activation_formula.hpp"
 #include "ffn/kernels/activations.hpp"
@@ -243,9 +244,13 @@ void NormConfig::describe(FieldVisitor& v) {
 
 NormPlacement NormConfig::places() const { return kind == "none" ? NormPlacement{} : row_named(norm_placements(), placement); }
 
-std::string ModelConfig::initial_weights() const {
+bool ModelConfig::starts_per_seed() const { return names_every_seed(init_from); }
+
+std::string ModelConfig::initial_weights(std::int64_t seed) const {
   std::error_code ignored;
-  return std::filesystem::is_directory(init_from, ignored) ? (std::filesystem::path(init_from) / "model.safetensors").string() : init_from;
+  std::filesystem::path path = init_from;
+  if (starts_per_seed()) path = named_directory(path.replace_filename("seed-" + std::to_string(seed)));
+  return std::filesystem::is_directory(path, ignored) ? (path / "model.safetensors").string() : path.string();
 }
 
 namespace {
@@ -317,10 +322,11 @@ void ModelConfig::describe(FieldVisitor& v) {
                             "sweep.include"
                           : "base_d_ff is of init mup alone; where inits vary, set it beside mup in sweep.include",
             {"init"});
-  v.path({"init_from",
-          "start from the weights of this run (its directory, or a model.safetensors) instead of init's; names and shapes have to match. "
-          "The file's content is part of the run's identity"},
-         init_from);
+  v.path(
+      {"init_from",
+       "start from the weights of this run (its directory, or a model.safetensors) instead of init's; names and shapes have to match. Of a "
+       "study, or of one of its variants, seed K starts from seed K. The file's content is part of the run's identity"},
+      init_from);
   v.text({"init_hash", "set by the program: SHA-256 of the file of init_from, which stands for it in the run's identity"}, init_hash);
   v.require(init_hash.empty() || !init_from.empty(), "init_hash", "init_hash is of the weights of init_from, which is not set",
             {"init_from"});

@@ -282,8 +282,10 @@ struct ModelConfig {
   void describe(FieldVisitor& v);
   /// Of its parameters, each once; positions counted where they would be learned.
   std::vector<Role> roles() const;
-  /// The file of `init_from`.
-  std::string initial_weights() const;
+  /// Whether `init_from` has a start for each seed: DIR/seed-*.
+  bool starts_per_seed() const;
+  /// The file of `init_from` for a run of this seed.
+  std::string initial_weights(std::int64_t seed) const;
 };
 
 /// Whether its experts choose tokens of the whole batch, later ones among them.

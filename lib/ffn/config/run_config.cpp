@@ -167,13 +167,36 @@ void keep_newer(Document& document) {
 
 namespace {
 
+bool has_trained_runs(const std::filesystem::path& directory) {
+  const auto entries = entries_of(directory);
+  return std::any_of(entries.begin(), entries.end(), [](const auto& entry) {
+    const std::string name = entry.path.filename().string();
+    return name.rfind("seed-", 0) == 0 && !is_no_result(name) && path_exists(entry.path / "model.safetensors");
+  });
+}
+
+// Of a directory of runs, or of a study with one variant, the run of each seed; other paths stay.
+std::string each_seed_of(const std::filesystem::path& directory) {
+  if (!directory_exists(directory) || path_exists(directory / "model.safetensors")) return directory.string();
+  if (has_trained_runs(directory)) return (directory / kEverySeed).string();
+  std::vector<std::string> found;
+  for (const auto& entry : entries_of(directory)) {
+    if (!is_no_result(entry.path.filename().string()) && directory_exists(entry.path) && has_trained_runs(entry.path))
+      found.push_back(entry.path.string());
+  }
+  if (found.empty()) return directory.string();
+  if (found.size() == 1) return (std::filesystem::path(found[0]) / kEverySeed).string();
+  throw UsageError(directory.string() + " has runs of several variants; name one of them: " + join(found));
+}
+
 // Weights to start from count by their content, as data files do. A config that was resolved knows it.
 void hash_initial_weights(const Document& document, ModelConfig& model, std::vector<Problem>& problems) {
   const Origin& origin = document.origin("/model/init_from");
   if (model.init_from.empty() || (!model.init_hash.empty() && document.origin("/model/init_hash").layer >= origin.layer)) return;
   try {
-    model.init_from = named_directory(model.init_from).string();
-    model.init_hash = sha256_hex(read_file(model.initial_weights(), "file of weights", ExitCode::data, std::uintmax_t{1} << 36));
+    model.init_from = each_seed_of(named_directory(model.init_from));
+    if (model.starts_per_seed()) return;  // each run has its own: Starts
+    model.init_hash = sha256_hex(read_file(model.initial_weights(0), "file of weights", ExitCode::data, std::uintmax_t{1} << 36));
   } catch (const Error& error) {
     problems.push_back({origin.text(), "/model/init_from", error.what()});
   }
@@ -211,6 +234,7 @@ Json resolved_json(const RunConfig& config) { return write_json(config); }
 std::string cohort_key(const RunConfig& config) {
   Json json = write_json(config);
   for (const char* key : {"name", "label", "seed", "keep"}) json.erase(key);
+  json["model"].erase("init_hash");  // of a seed its own
   json.erase("log");
   json["model"]["ffn"].erase("dropout");
   for (const char* rate : {"lr", "adam_lr"}) json["train"]["optimizer"].erase(rate);

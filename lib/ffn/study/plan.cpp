@@ -5,6 +5,7 @@
 #include <map>
 
 #include "ffn/data/run_identity.hpp"
+#include "ffn/data/starts.hpp"
 #include "ffn/data/task.hpp"
 #include "ffn/store/run_directory.hpp"
 #include "ffn/train/devices.hpp"
@@ -31,14 +32,21 @@ std::vector<std::string> Plan::identities() const {
 Plan make_plan(Study study, const std::filesystem::path& directory) {
   Plan plan;
   plan.directory = directory;
+  std::vector<std::string> data;
   std::vector<std::vector<std::string>> identities;  // of each variant
-  for (const auto& variant : study.variants) identities.push_back(identities_of(variant, data_hash_now(variant.config), study.seeds));
+  for (const auto& variant : study.variants) {
+    data.push_back(data_hash_now(variant.config));
+    identities.push_back(identities_of(variant, data.back(), study.seeds));
+  }
   std::vector<RunPlace> places;
+  Starts starts;
   for (std::size_t s = 0; s < study.seeds.size(); ++s) {
     for (std::size_t v = 0; v < study.variants.size(); ++v) {
       const auto& variant = study.variants[v];
       PlannedRun run{v, variant.of_seed.empty() ? variant.config : variant.of_seed.at(s), std::move(identities[v][s]), {}};
       run.config.seed = study.seeds[s];
+      starts.take(run.config, data[v]);
+      if (run.config.model.starts_per_seed()) run.identity = run_identity(run.config, data[v]);
       places.push_back({variant.name, run.config.seed, run.identity});
       plan.runs.push_back(std::move(run));
     }

@@ -14,6 +14,7 @@
 #include "ffn/config/accounting.hpp"
 #include "ffn/config/metrics.hpp"
 #include "ffn/config/parameters.hpp"
+#include "ffn/data/starts.hpp"
 #include "ffn/train/cohort_config.hpp"
 #include "ffn/train/meets_target.hpp"
 
@@ -68,22 +69,27 @@ void Trainer::initialise() {
   std::vector<float> row(static_cast<std::size_t>(layout.width()));
   for (std::size_t run = 0; run < runs_.size(); ++run) {
     ffn::initialise(runs_[run].model, layout, sub_seed(static_cast<std::uint64_t>(runs_[run].seed), "init"), row.data());
-    if (!runs_[run].model.init_from.empty()) take_weights(runs_[run].model, layout, row);
+    if (!runs_[run].model.init_from.empty()) take_weights(run, row);
     learner_->write_state(run, 0, row.data());
   }
 }
 
-void Trainer::take_weights(const ModelConfig& model, const RowLayout& layout, std::vector<float>& row) {
-  const std::string path = model.initial_weights(), bytes = read_file(path, "file of weights", ExitCode::data, std::uintmax_t{1} << 36);
-  if (sha256_hex(bytes) != model.init_hash)
+void Trainer::take_weights(std::size_t run, std::vector<float>& row) {
+  const ModelConfig& model = runs_[run].model;
+  const std::string path = model.initial_weights(runs_[run].seed),
+                    bytes = read_file(path, "file of weights", ExitCode::data, std::uintmax_t{1} << 36);
+  if (!model.init_hash.empty() && sha256_hex(bytes) != model.init_hash)
     throw DataError(path + " holds other weights than when the run's config was made",
                     "remove model.init_hash from the config to start from these");
   const auto weights = parse_safetensors(bytes, path);
   try {
-    layout.import_row(row.data(), weights.tensors);
+    learner_->layout().import_row(row.data(), weights.tensors);
   } catch (const CheckpointError& error) {
     throw CheckpointError(path + ": " + error.what(), "model.init_from starts from a run of the same task and model");
   }
+  if (const auto other = other_names(weights.metadata, task_->metadata(run)); !other.empty())
+    throw CheckpointError(path + ": the weights are of other data: " + other,
+                          "model.init_from starts from a run of the same columns in the same order, classes and characters");
   if (!std::all_of(row.begin(), row.end(), [](float x) { return std::isfinite(x); }))
     throw CheckpointError(path + ": the weights are not finite: their training diverged, or they were changed",
                           "start from a run that ended well: `ffn-train runs` lists them");

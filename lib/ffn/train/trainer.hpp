@@ -45,7 +45,7 @@ class Trainer {
   };
 
   void initialise();
-  static void take_weights(const ModelConfig& model, const RowLayout& layout, std::vector<float>& row);
+  void take_weights(std::size_t run, std::vector<float>& row);
   void restore(const std::vector<std::optional<Checkpoint>>& checkpoints);
   void restore_run(std::size_t run, Checkpoint saved);
   void restore_best(std::size_t run, Checkpoint& saved);

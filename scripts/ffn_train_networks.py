@@ -653,7 +653,7 @@ def function_width(drawn):
 
 
 def table_width(column):
-    return len(column.get("values", [0]))
+    return len(column["values"]) if "values" in column else 1 + column.get("missing", False)
 
 
 def task_shape(task, alphabet, inputs, outputs, table=None):

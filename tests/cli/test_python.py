@@ -545,7 +545,7 @@ class Runs(ProgramTest):
     def test_numbers_and_booleans_of_a_table_are_predicted_as_the_program_reads_them(self):
         import pandas
 
-        (self.tmp / "t.csv").write_text("paid,zip,x,kind\n" + "".join(f"{i % 2 == 0},{10 + i % 3},{i},{'ab'[i % 2]}\n" for i in range(40)))
+        (self.tmp / "t.csv").write_text("paid,zip,x,kind\n" + "".join(f"{i % 2 == 0},{10 + i % 3},{i},{'ab'[i % 2 and i % 3 == 0]}\n" for i in range(40)))
         task = {"kind": "table", "file": "t.csv", "label": "kind", "types": {"zip": "category"}}
         (run,) = self.train("typed", {"task": task, "model": {"d_model": 8}, "train": {"steps": 60, "optimizer": {"lr": 0.01}}})
         frame = pandas.read_csv(self.tmp / "t.csv")

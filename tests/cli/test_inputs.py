@@ -434,7 +434,7 @@ class Terminal(Program):
     def assert_harmless(self, out, where):
         text = out.decode()  # well-formed, too
         allowed = text.replace("\r\n", "\n").replace("\r\n", "\n")  # CSV's own, and the terminal's for it
-        for color in ("0", "1", "2", "31", "32", "33", "1;31", "1;33"):
+        for color in ("0", "1", "2", "31", "32", "33", "34", "35", "36", "1;31", "1;33"):
             allowed = allowed.replace(f"\x1b[{color}m", "")
         bad = [c for c in allowed if (ord(c) < 0x20 and c not in "\n\t") or 0x7F <= ord(c) < 0xA0 or c in "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"]
         self.assertEqual(bad, [], (where, out[-500:]))

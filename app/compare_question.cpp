@@ -8,7 +8,7 @@
 #include "ffn/base/files.hpp"
 #include "ffn/base/marked_names.hpp"
 #include "ffn/base/suggest.hpp"
-#include "ffn/compare/earlier_answers.hpp"
+#include "ffn/compare/declared_before.hpp"
 #include "ffn/compare/later_target.hpp"
 #include "ffn/compare/outcomes.hpp"
 #include "ffn/config/json_writer.hpp"
@@ -36,7 +36,6 @@ void ask_study(const std::filesystem::path& directory, const CompareQuestion& op
   if (!study) return;
   request.in_given_order = !options.all;
   if (!options.all) request.tuned = study->tuned;
-  if (study->history.follow_up) request.fresh_share = FollowUp::share(2) / FollowUp::share(1);  // the next follow-up has half of its alpha
   const auto& own = study->compare;
   if (asked.by.empty()) {
     asked.by = own.by;
@@ -116,7 +115,7 @@ Comparison answer_to(const CompareQuestion& question, const std::function<void(c
   auto comparison = compare_runs(std::move(found.runs), request);
   if (at_hit && question.judges && find_metric_row(comparison.metric)) throw UsageError(comparison.metric + kKnownAtHit, kAtHitRemedy);
   for (auto& about : notes_about(found)) comparison.notes.push_back(std::move(about));
-  record_answer(comparison, request.config);
+  qualify(comparison, request.config);
   return comparison;
 }
 

@@ -23,7 +23,6 @@
 #include "ffn/report/shown.hpp"
 #include "ffn/report/terminal.hpp"
 #include "ffn/store/study_file.hpp"
-#include "ffn/study/ledger.hpp"
 
 namespace ffn::app {
 
@@ -32,6 +31,7 @@ namespace {
 // Not because every seed gave the same.
 bool fresh_seeds_may_tell(const PairResult& pair) {
   const auto verdict = pair.judgement.verdict;
+  if (verdict == stats::Verdict::too_few_seeds && pair.paired.num_seeds == 1) return true;
   return (verdict == stats::Verdict::undecided || verdict == stats::Verdict::too_few_seeds) && !pair.judgement.chances.empty();
 }
 
@@ -119,7 +119,7 @@ Finer finer_question(const Plan& plan, const Comparison& c) {
 
 // The first of so many seeds in a row that the study has not: behind its own, or among them where nothing is left behind. `looked_at`: the
 // largest that was looked at in any study of these variants.
-std::int64_t first_of_fresh_seeds(const Study& study, std::size_t count, std::int64_t looked_at = -1) {
+std::int64_t first_of_fresh_seeds(const Study& study, std::size_t count, std::int64_t looked_at) {
   const std::int64_t end = study.tune || study.tuned ? kFirstTuningSeed : SequentialSeeds::kLargestFirst;
   std::set<std::int64_t> taken(study.seeds.begin(), study.seeds.end());
   if (looked_at >= 0) taken.insert(looked_at);
@@ -131,26 +131,6 @@ std::int64_t first_of_fresh_seeds(const Study& study, std::size_t count, std::in
     if (seed < end) first = seed + 1;
   }
   return first;
-}
-
-// More seeds of a study that has too few for any verdict: nothing was looked at yet that they could be chosen by. Nothing where they are
-// enough.
-std::string more_seeds_command(const Plan& plan, const Comparison& c, const CommonOptions& common) {
-  const auto& seeds = plan.study.seeds;
-  std::size_t needed = 0;
-  for (const auto& facet : c.facets) {
-    for (const auto& pair : facet.pairs) {
-      if (pair.judgement.verdict == stats::Verdict::too_few_seeds && pair.paired.num_seeds == 1)
-        needed = std::max(needed, pair.judgement.seeds_for_verdict);
-    }
-  }
-  if (plan.study.growing || seeds.empty() || needed <= seeds.size()) return "";
-  auto all = seeds;
-  for (auto next = first_of_fresh_seeds(plan.study, needed - seeds.size()); all.size() < needed; ++next) all.push_back(next);
-  const bool from_zero = all.front() == 0 && all.back() == static_cast<std::int64_t>(needed) - 1 && std::is_sorted(all.begin(), all.end());
-  auto words = words_again(plan, common);
-  set_key(words, "seeds", from_zero ? std::to_string(needed) : dump_json_lossy(Json(all)), common.description);
-  return shell_command(words);
 }
 
 constexpr const char* kSettled = "-settled";
@@ -205,26 +185,8 @@ std::string tuning_command(const Plan& plan, const Comparison& c, const CommonOp
 
 // What to try next, and what there is beside it.
 struct Next {
-  std::string why, command, beside_why, beside, note, level = {};
+  std::string why, command, beside_why, beside, note;
 };
-
-// A later study of an open question is judged at a smaller level: said before it is trained.
-std::string level_line(const Plan& plan, const Comparison& c) {
-  std::vector<std::string> keys;
-  for (const auto& [name, key] : variant_keys(plan.study)) keys.push_back(key);
-  std::sort(keys.begin(), keys.end());
-  auto looked_at = answered_beside(plan.directory);
-  try {
-    if (const auto own = read_study_file(plan.directory)) looked_at.push_back({plan.study.name, own->history});
-  } catch (const Error&) {  // the level is said when it starts
-  }
-  const auto& follow_up = plan.study.follow_up;
-  const auto next = next_follow_up(keys, looked_at, follow_up ? follow_up->declared_alpha : c.alpha);
-  if (next.after.empty()) return "";
-  char level[32];
-  std::snprintf(level, sizeof level, "%.3g %%", 100 * next.alpha());
-  return std::string("fresh seeds will be judged at ") + level + ", since this question was left open\n";
-}
 
 Next next_of(const Plan& plan, const Comparison& c, const StudyEnd& end, const CommonOptions& common) {
   const std::string directory = shell_word(plan.directory.string()), pictures = "ffn-train report " + directory;
@@ -239,11 +201,8 @@ Next next_of(const Plan& plan, const Comparison& c, const StudyEnd& end, const C
                              "; set it to the smallest difference that matters to you. Without it, variants that do not differ take all "
                              "the seeds and end undecided.";
     const char* why = c.history.qualification.empty() ? "next, for what is not sure:" : "next, for a sure answer:";
-    return {
-        why, settling_command(plan, c, common, finer), "pictures:", pictures, finer.min_effect.empty() ? "" : note, level_line(plan, c)};
+    return {why, settling_command(plan, c, common, finer), "pictures:", pictures, finer.min_effect.empty() ? "" : note};
   }
-  if (const auto command = more_seeds_command(plan, c, common); !command.empty())
-    return {"next, for a verdict:", command, "pictures:", pictures, ""};
   if (const auto command = tuning_command(plan, c, common); !command.empty())
     return {"next, each at the learning rate that suits it:", command, "pictures:", pictures, ""};
   return {"next:", pictures, "numbers:", numbers, ""};
@@ -264,10 +223,10 @@ std::string last_lines(const Plan& plan, const Comparison& c, const StudyEnd& en
   const std::string results = "results: " + plan.directory.string();
   const int width = is_terminal(2) ? terminal_width_of(2) : 0;
   const auto fits = [width](const std::string& line) { return width <= 0 || display_width(line) <= static_cast<std::size_t>(width); };
-  std::string out = next.level + results;
+  std::string out = results;
   if (!next.beside.empty()) {
     const std::string above = results + "    " + next.beside_why + " " + next.beside;
-    out = next.level + (fits(above) ? above : results + "\n" + sentence_and_command(next.beside_why, next.beside, STDERR_FILENO));
+    out = (fits(above) ? above : results + "\n" + sentence_and_command(next.beside_why, next.beside, STDERR_FILENO));
   }
   if (!next.note.empty()) {
     const std::string note = wrapped(next.note, width);

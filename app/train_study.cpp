@@ -9,7 +9,7 @@
 
 #include "ffn/base/shell.hpp"
 #include "ffn/base/utf8.hpp"
-#include "ffn/compare/earlier_answers.hpp"
+#include "ffn/compare/declared_before.hpp"
 #include "ffn/compare/expect.hpp"
 #include "ffn/compare/ranking.hpp"
 #include "ffn/report/exporter.hpp"
@@ -19,9 +19,9 @@
 #include "ffn/report/terminal.hpp"
 #include "ffn/store/lock_file.hpp"
 #include "ffn/store/log.hpp"
+#include "ffn/store/seen_runs.hpp"
 #include "ffn/store/study_file.hpp"
 #include "ffn/study/compare_plan.hpp"
-#include "ffn/study/ledger.hpp"
 #include "ffn/train/engine.hpp"
 #include "next_command.hpp"
 #include "signals.hpp"
@@ -98,7 +98,6 @@ ExitCode end_of_tuning(const StudyOutcome& outcome, const CommonOptions& common)
 int train_study(const Study& given, const std::string& source, const TrainOptions& options, const CommonOptions& common) {
   if (!options.shard.empty()) do_without_locks();
   Study asked = given;
-  judge_as_follow_up(asked, common.out, options.fresh);
   warn_of_few_inputs(asked);
   check_study(asked, source, common.overrides.empty());
   log_data_and_optimizer(asked);
@@ -125,10 +124,13 @@ int train_study(const Study& given, const std::string& source, const TrainOption
   const Study& study = plan.study;
   ExitCode code = exit_code_of(outcome);
   auto comparison = compare_plan(plan, CompareRequest().resamples);
+  std::vector<std::string> values;
+  for (const auto& run : comparison.runs) values.push_back(run.values);
+  if (outcome.trained + outcome.reused > 0) record_seen(plan.directory, values);
   if (part.empty()) {
     if (!study.config.question.empty() && !common.json)
       std::cout << wrapped(printable(study.config.question), terminal_width_of(1)) << "\n";
-    record_answer(comparison, comparison_of(study));
+    qualify(comparison, comparison_of(study));
     print_and_save(comparison, plan, common);
   } else {
     print_part(trained, part, common);

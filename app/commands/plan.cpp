@@ -14,7 +14,6 @@
 #include "ffn/store/log.hpp"
 #include "ffn/store/run_directory.hpp"
 #include "ffn/study/compare_plan.hpp"
-#include "ffn/study/ledger.hpp"
 #include "ffn/study/sequential_design.hpp"
 #include "ffn/study/tuning.hpp"
 #include "ffn/train/memory.hpp"
@@ -195,7 +194,6 @@ int plan_study(const CommonOptions& common, bool probe, const std::string& budge
   if (single) document.tree()["seeds"] = seed_of(document.tree());
   auto study = read_study(document, common.config);
   const std::string kept = budget.empty() || single ? "" : keeps_seeds(document, study.name, common);
-  if (!single) judge_as_follow_up(study, common.out, /*fresh=*/false);
   take_first_seeds(study);
   warn_of_few_inputs(study);
   const std::size_t comparisons = single ? 0 : check_study(study, common.config, common.overrides.empty());

@@ -138,7 +138,7 @@ class Beside(Damage):
         self.assertEqual(len(both), 12)
         self.assertEqual({run: both[run] for run in first}, first)
         self.assertIn("6 runs are left out, being no part of the study", self.words("compare", "runs/study")[1])
-        self.assertNotIn("earlier look", self.words("compare", "runs/study")[1])  # at other runs
+        self.assertNotIn("seen before", self.words("compare", "runs/study")[1])  # at other runs
         self.assertIn("6 runs: 0 trained now, 6 found finished", self.train())
         self.assertIn("may be any of 2 runs", self.words("inspect", "runs/study/activation=relu/seed-0")[1])
 

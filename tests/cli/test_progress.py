@@ -207,19 +207,17 @@ class Ending(ProgramTest):
                 self.assertEqual([word for word in words if word.startswith("train.eval_every=")], [f"train.eval_every={given[0]}" if number == 0 else changes[0]])
             self.assertIn(f"The command below sets compare.min_effect to {given[0]}; set it to the smallest difference that matters to you.", lines[-2])
 
-    def test_one_seed_names_as_many_as_a_verdict_takes(self):
+    def test_too_few_seeds_are_followed_by_fresh_ones(self):
         self.write("study.json", STUDY)
         last = 2**63 - 1
-        for name, seeds, more, tune in (("one", "1", "seeds=6", ()), ("five", "[5]", "seeds=[5,6,7,8,9,10]", ()), ("last", f"[{last}]", f"seeds=[{last},0,1,2,3,4]", ()),
-                                        ("tuned", "[999999]", "seeds=[999999,0,1,2,3,4]", ("tune.train.optimizer.lr=0.01,0.02", "tune.seeds=1"))):
+        for name, seeds, first, tune in (("one", "1", 1, ()), ("five", "[5]", 6, ()), ("last", f"[{last}]", 0, ()),
+                                         ("tuned", "[999999]", 0, ("tune.train.optimizer.lr=0.01,0.02", "tune.seeds=1"))):
             result = self.ok("study.json", f"name={name}", "-o", name, "train.steps=200", *tune, f"seeds={seeds}")
             self.assertIn("at least 6 are needed", " ".join(result.stdout.split()))
             line = result.stderr.strip().splitlines()[-1]
-            words = shlex.split(line.partition("next, for a verdict: ")[2])
-            self.assertEqual(words[-1], more, line)
-            again = self.ok(*words[1:])  # safe to follow
-            self.assertNotIn("too few", again.stdout)
-            self.assertIn("12 runs: 10 trained now, 2 found finished", again.stderr)
+            words = shlex.split(line.partition("next, for what is not sure: ")[2])
+            self.assertEqual(words[-1], '{"until":"settled","first":%d}'.join(["seeds=", ""]) % first, line)
+            self.ok(*words[1:], "--dry-run")  # safe to follow
 
     def test_after_failures_the_same_command_comes_first(self):
         self.write("study.json", {**STUDY, "train": {**STUDY["train"], "steps": 100}})

@@ -22,6 +22,7 @@
 #include "ffn/compare/shown_names.hpp"
 #include "ffn/config/metrics.hpp"
 #include "ffn/stats/permutation.hpp"
+#include "ffn/store/seen_runs.hpp"
 #include "ffn/store/study_file.hpp"
 
 namespace ffn {
@@ -240,19 +241,6 @@ std::string target_text(const FoundRun& run) {
 
 namespace {
 
-// What is measured of runs, and when: another question about the same training.
-std::map<std::string, std::set<std::string>> measured_of(const std::vector<FoundRun>& runs) {
-  std::map<std::string, std::set<std::string>> out;
-  for (const auto& run : runs) {
-    for (const auto& [key, value] : run.keys) {
-      if (key == "train.eval_every" || key == "train.eval_examples") out[key.substr(6)].insert(value);
-    }
-    if (const std::string target = target_text(run); !target.empty()) out["target"].insert(target);
-    if (run.own_target) out["own target"].insert(*run.own_target);
-  }
-  return out;
-}
-
 // A pair that is to be compared: resampling it takes longer than anything else here, and pairs do not wait for each other.
 struct PairJob {
   std::size_t facet;
@@ -331,7 +319,7 @@ Comparison compare_runs(std::vector<FoundRun> found, const CompareRequest& reque
       if (run != runs.end()) variant.name = run->label;
     }
   }
-  for (const auto& run : runs) out.places.emplace_back(run.path, run.seed);
+  for (const auto& run : runs) out.runs.push_back({run.path, run.seed, run.summary ? seen_values(run.seed, *run.summary) : ""});
   auto varying = varying_keys(runs);
   refuse_mixed_tasks(runs, asked.by);
   const Metric metric = pick_metric(asked.metric, runs);
@@ -349,7 +337,8 @@ Comparison compare_runs(std::vector<FoundRun> found, const CompareRequest& reque
   out.metric = metric.name;
   out.shared = shared_keys(runs);
   out.higher_is_better = metric.higher_is_better;
-  out.measured = measured_of(runs);
+  out.is_later_target =
+      std::any_of(runs.begin(), runs.end(), [](const FoundRun& run) { return run.own_target && *run.own_target != target_text(run); });
   out.alpha = asked.alpha;
   out.min_effect = asked.min_effect;
   if (!request.tuned) out.rate = rate_of_untuned(runs, varying, out.by);
@@ -371,7 +360,6 @@ Comparison compare_runs(std::vector<FoundRun> found, const CompareRequest& reque
   const auto contrasts = asked.interaction && judged ? asked_contrasts(cells, facet_by, values) : std::vector<AskedContrast>();
   stats::CompareOptions options;
   options.alpha = out.alpha;
-  options.fresh_alpha = request.fresh_share * out.alpha;
   out.as_ratios = !metric.is_time() && scale.as_ratios();
   options.min_effect = scale.margin(out.min_effect);
   options.resamples = request.resamples;

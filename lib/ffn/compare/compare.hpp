@@ -84,7 +84,6 @@ struct CompareRequest {
   CompareConfig config;
   std::size_t resamples = 10000;
   std::optional<SequentialRequest> sequential;
-  double fresh_share = 0.1;  ///< of alpha, at which a study of fresh seeds is judged if this one leaves something open (study/ledger.hpp)
   bool in_given_order = false;             ///< values stand as the runs do, and the first is the reference; otherwise numbers go by size
   std::optional<TuningResult> tuned = {};  ///< of a study whose variants were tuned: its keys go with the variants
 };
@@ -165,13 +164,18 @@ struct SequentialProgress {
 /// and bad runs do not move a median.
 enum class ShownCentre { mean, geometric_mean, median };
 
-/// What came before this answer: earlier answers from its runs, earlier studies of its question, claims that were made before.
+/// What was declared and seen before this answer (declared_before.hpp), and the claims that were made.
 struct AnswerHistory {
-  std::size_t earlier_looks = 0;
   std::string qualification;  ///< why its verdicts are suggestive; empty: they are sure
-  std::optional<FollowUp> follow_up;
   std::vector<Expectation> claims;
-  std::int64_t last_seed = -1;  ///< the largest that was looked at; larger ones are fresh
+  std::int64_t last_seed = -1;  ///< the largest that was seen; larger ones are fresh
+};
+
+/// A run that was compared, and what came out of it: seen_values() of one that is over.
+struct ComparedRun {
+  std::filesystem::path path;
+  std::int64_t seed = 0;
+  std::string values;
 };
 
 struct Comparison {
@@ -196,10 +200,10 @@ struct Comparison {
   std::optional<TuningResult> tuned;
   std::vector<std::string> notes;
   std::optional<SequentialProgress> sequential;
-  std::map<std::string, std::string> shared;              ///< keys that all runs have with one value, without those that were tuned
-  std::map<std::string, std::set<std::string>> measured;  ///< "target", "own target", "eval_every", "eval_examples" of the runs
+  std::map<std::string, std::string> shared;  ///< keys that all runs have with one value, without those that were tuned
+  bool is_later_target = false;               ///< another than the runs were trained with
   AnswerHistory history;
-  std::vector<std::pair<std::filesystem::path, std::int64_t>> places;  ///< directory and seed of every run, of those that were pooled, too
+  std::vector<ComparedRun> runs;  ///< those that were pooled, too
 };
 
 /// Pools over `over` if there is one, groups by `by` (the first key that varies if empty), one facet per combination of the other varying

@@ -184,11 +184,8 @@ Json comparison_json(const Comparison& c) {
     for (const auto& contrast : c.contrasts) contrasts.push_back(contrast_json(c, contrast));
     out["interaction"] = {{"key", c.interaction_key}, {"contrasts", contrasts}};
   }
-  out["earlier_looks"] = c.history.earlier_looks;
   out["qualification"] = c.history.qualification;
   out["scope"] = c.scope;
-  if (const auto& follow_up = c.history.follow_up)
-    out["follow_up"] = {{"number", follow_up->number}, {"after", follow_up->after}, {"declared_alpha", follow_up->declared_alpha}};
   for (const auto& e : c.history.claims) {
     out["expect"].push_back(
         {{"claim", e.claim}, {"source", e.source}, {"outcome", outcome_of(e)}, {"found", e.found}, {"after_results", e.is_after_results}});

@@ -64,17 +64,6 @@ struct Variant {
   const std::string& shown() const { return config.label.empty() ? name : config.label; }
 };
 
-/// A study with fresh seeds of a question that an earlier one left open: its share of alpha is kept in advance.
-struct FollowUp {
-  std::size_t number = 1;          ///< 1 for the first follow-up
-  std::vector<std::string> after;  ///< names of the earlier studies
-  double declared_alpha = 0.05;
-
-  /// 0.1, 0.05, 0.025, … of alpha: with the first study's whole alpha at most 1.2 of it, however often a question is asked.
-  static double share(std::size_t number) { return 0.1 / static_cast<double>(std::uint64_t{1} << std::min<std::size_t>(number - 1, 40)); }
-  double alpha() const { return declared_alpha * share(number); }
-};
-
 struct Study {
   std::string name;
   StudyConfig config;
@@ -86,7 +75,6 @@ struct Study {
   std::optional<TuningResult> tuned;           ///< once the choices are made
   std::optional<SequentialSeeds> growing;      ///< adds seeds until settled; `seeds` are then those it starts with
   std::optional<SequentialRecord> sequential;  ///< of a sequential design: what its interim analyses rest on
-  std::optional<FollowUp> follow_up;           ///< config.compare.alpha is then its share
 };
 
 /// Every key that a config file may have, at its default: for the schema and the reference.

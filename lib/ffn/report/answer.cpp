@@ -240,12 +240,13 @@ std::string how_sure(const Comparison& c) {
   }
   if (const auto interactions = sure_interactions(c); !interactions.empty()) sure.push_back(interactions);
   const bool is_sure = c.history.qualification.empty();
-  const std::string sure_word = !is_sure ? " Suggestive" : c.scope.empty() ? " Sure" : " Sure " + c.scope;
+  const std::string of = (c.scope.empty() ? "" : " " + c.scope) + (c.alpha > CompareConfig().alpha ? " at " + format_level(c.alpha) : "");
+  const std::string sure_word = is_sure ? " Sure" + of : " Suggestive";
   if (!sure.empty()) text += sure_word + ": " + join(sure, "; ") + ".";
   for (const auto& [reference, names] : same)
-    text += (!is_sure          ? " Suggestive, within "
-             : c.scope.empty() ? " Sure that it is within "
-                               : sure_word + ": it is within ") +
+    text += (!is_sure     ? " Suggestive, within "
+             : of.empty() ? " Sure that it is within "
+                          : sure_word + ": it is within ") +
             (c.as_ratios ? "a " + margin_as_factor(c) : format_significant(c.min_effect, 2) + unit_of(c.metric)) + " of " +
             shown_value(c, reference) + ": " + enumeration(names) + ".";
   if (!unsure.empty()) {
@@ -289,7 +290,6 @@ std::string answer_text(const Comparison& c) {
   if (!c.rate.empty() && !text.empty()) text += " This is at lr " + c.rate + "; tuning may change it.";
   text += answer_detail::how_far(c);
   if (text.empty()) return "";
-  if (c.history.follow_up) text += " " + ledger_text(*c.history.follow_up);
   return (text[0] == ' ' ? text.substr(1) : text) + qualification_text(c);
 }
 

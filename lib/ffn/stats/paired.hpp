@@ -32,9 +32,8 @@ struct CompareOptions {
   double alpha = 0.05;      ///< chance of a false better/worse over the family; intervals have level 1 − alpha
   double min_effect = 0.0;  ///< smallest difference that matters, on the scale of the comparison; 0: every difference matters
   std::size_t resamples = kDefaultResamples;
-  std::uint64_t seed = 0;                  ///< of the resampling; has nothing to do with the runs' seeds
-  std::optional<double> fresh_alpha = {};  ///< level of a later study of fresh seeds, for the chance that it tells; `alpha` otherwise
-  std::size_t comparisons = 1;             ///< comparisons planned in the family, as far as known; see judge() in verdict.hpp
+  std::uint64_t seed = 0;       ///< of the resampling; has nothing to do with the runs' seeds
+  std::size_t comparisons = 1;  ///< comparisons planned in the family, as far as known; see judge() in verdict.hpp
 };
 
 enum class PairedTest { sign_flip_of_mean, signed_rank };

@@ -33,7 +33,7 @@ std::vector<Chance> chances(const PairedResult& result, std::size_t comparisons)
   std::vector<Chance> all;
   if (result.num_seeds < 2 || result.ties == result.num_seeds) return all;  // nothing seen that could be planned with
   if (std::isnan(result.standardised_effect)) return all;                   // squares that overflow
-  const double alpha = result.options.fresh_alpha.value_or(result.options.alpha) / static_cast<double>(comparisons);
+  const double alpha = result.options.alpha / static_cast<double>(comparisons);
   const bool has_margin = result.test == PairedTest::sign_flip_of_mean && result.options.min_effect > 0.0 && result.effect->sd > 0.0;
   const double margin = has_margin ? result.options.min_effect / result.effect->sd : 0.0;
   for (const std::size_t n : kPlans) {

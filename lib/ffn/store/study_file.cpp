@@ -1,13 +1,18 @@
 #include "ffn/store/study_file.hpp"
 
+#include <fcntl.h>
+#include <sys/file.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "ffn/base/files.hpp"
+#include "ffn/base/hash.hpp"
 #include "ffn/config/json_reader.hpp"
 #include "ffn/config/json_writer.hpp"
 #include "ffn/store/json_text.hpp"
 #include "ffn/store/run_directory.hpp"
+#include "ffn/store/seen_runs.hpp"
 
 namespace ffn {
 namespace fs = std::filesystem;
@@ -101,9 +106,32 @@ StudyFile study_from(const Json& json, const std::string& source) {
   if (json.contains("tuning")) study.tuned = tuned_from(json["tuning"], source);
   if (json.contains("sequential"))
     study.sequential = sequential_from(json["sequential"], source, variants * variants);  // more than all pairs
-  study.history = StudyHistory::from(json);
+  study.keys = json.value("variant_keys", study.keys);
+  study.question = json.value("question", Json());
+  study.declaration = json.value("declaration", "");
+  if (json.contains("claims")) {
+    for (const auto& claim : json["claims"]) {
+      for (const char* key : {"claim", "check", "date"}) (void)claim.at(key);
+      (void)claim.at("date").get<std::string>();
+    }
+    study.claims = json["claims"];
+  }
   study.compare = compare_from(json.at("compare"), source);
   return study;
+}
+
+// What was fixed before the first run. Seeds and variants may stand in any order; the question names its reference. A sequential design is
+// fixed by its first seeds and its first maximum.
+std::string declaration_of(const Study& study, const Json& question, const Json& variants) {
+  std::vector<Json> runs;
+  for (const auto& variant : variants) {
+    auto own = variant["identities"].get<std::vector<std::string>>();
+    if (study.sequential) own.resize(std::min(own.size(), SequentialSeeds::kFewest));
+    std::sort(own.begin(), own.end());
+    runs.emplace_back(own);
+  }
+  std::sort(runs.begin(), runs.end());
+  return sha256_hex(dump_json({question, runs, study.sequential ? study.sequential->maxima[0] : 0})).substr(0, 16);
 }
 
 }  // namespace
@@ -145,6 +173,10 @@ Json study_json(const Study& study, const std::vector<std::string>& identities) 
               {"seeds", study.seeds},
               {"variants", variants},
               {"compare", write_json(comparison_of(study))}};
+  const Json question = declared_question(study);
+  out["question"] = question;
+  out["declaration"] = declaration_of(study, question, variants);
+  out["variant_keys"] = variant_keys(study);
   if (study.sequential) out["sequential"] = looks_json(*study.sequential);
   out["document"] = *study.document;
   if (study.tuned) out["tuning"] = to_json(*study.tuned);
@@ -173,6 +205,12 @@ Json read_whole(const fs::path& file) {
 fs::path comparison_path(const fs::path& study) { return study / "compare.json"; }
 
 bool has_study_file(const fs::path& study) { return !is_missing(study_file_path(study)) || !is_missing(study_copy_path(study)); }
+
+Descriptor wait_for_directory(const fs::path& directory) {
+  Descriptor opened(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (opened.is_open()) (void)::flock(opened.get(), LOCK_EX);
+  return opened;
+}
 
 // The copy first: where only one of them arrives, the other is older or the same.
 void write_study_file(const fs::path& study, const std::string& text) {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "ffn/base/descriptor.hpp"
 #include "ffn/config/study_config.hpp"
-#include "ffn/store/shown_answers.hpp"
 
 namespace ffn {
 
@@ -30,8 +30,11 @@ struct StudyFile {
   std::optional<TuningResult> tuned;           ///< what its variants were tuned to
   JsonValue document;                          ///< as read, overrides applied
   std::optional<SequentialRecord> sequential;  ///< of a sequential design
-  StudyHistory history;
-  std::string lost;  ///< what is wrong with study.json, where its copy was read in its place; empty if nothing is
+  std::map<std::string, std::string> keys;     ///< variant_keys(); none in older files
+  JsonValue question;                          ///< declared_question(); null in older files
+  std::string declaration;                     ///< a hash of the question and its runs; empty in older files
+  std::optional<JsonValue> claims;             ///< `expect` as it stood before the first run, dated; nothing in older files
+  std::string lost;                            ///< what is wrong with study.json, where its copy was read in its place; empty if nothing is
 
   /// Directories of its runs, seed by seed as they are planned: run i is variant i modulo their number, of seed i divided by it.
   std::vector<std::filesystem::path> run_directories(const std::filesystem::path& study) const;
@@ -41,7 +44,7 @@ struct StudyFile {
 CompareConfig comparison_of(const Study& study);
 
 std::filesystem::path study_file_path(const std::filesystem::path& study);
-/// Its copy, written with it and read where it is missing or damaged: looks that were taken are not known from anything else.
+/// Its copy, written with it and read where it is missing or damaged: interim analyses are not known from anything else.
 std::filesystem::path study_copy_path(const std::filesystem::path& study);
 /// Whether there is one of the two.
 bool has_study_file(const std::filesystem::path& study);
@@ -49,10 +52,13 @@ bool has_study_file(const std::filesystem::path& study);
 /// Where its comparison is written.
 std::filesystem::path comparison_path(const std::filesystem::path& study);
 
-/// What stands in it, but for its history. `identities`: of its runs, seed by seed as they are planned.
+/// What stands in it, but for its claims. `identities`: of its runs, seed by seed as they are planned.
 Json study_json(const Study& study, const std::vector<std::string>& identities);
 /// Its text, with a checksum.
 std::string study_text(const Json& study);
+
+/// Held while a file of this directory is read and written again; does without where the file system has no locks.
+Descriptor wait_for_directory(const std::filesystem::path& directory);
 
 /// Both.
 void write_study_file(const std::filesystem::path& study, const std::string& text);

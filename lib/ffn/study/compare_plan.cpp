@@ -35,7 +35,6 @@ Comparison compare_plan(const Plan& plan, std::size_t resamples, FromDisk from_d
   request.resamples = resamples;
   request.in_given_order = true;
   request.tuned = plan.study.tuned;
-  if (plan.study.follow_up) request.fresh_share = FollowUp::share(2) / FollowUp::share(1);  // the next follow-up has half of its alpha
   if (const auto& record = plan.study.sequential)
     request.sequential = SequentialRequest{record->maxima, record->comparisons, verdicts_only};
   FoundRuns found;

@@ -54,22 +54,13 @@ bool is_ahead_of(const StudyFile& a, const StudyFile& b) {
   return a.seeds.size() > b.seeds.size() || (a.sequential && a.sequential->sample_sizes.size() > b.sequential->sample_sizes.size());
 }
 
-// The study.json of the part that has come furthest, with everybody's record of answers.
+// The study.json of the part that has come furthest.
 Json merged_study(const std::vector<Part>& parts) {
   const Part* furthest = &parts[0];
   for (const auto& part : parts) {
     if (is_ahead_of(part.file, furthest->file)) furthest = &part;
   }
-  StudyHistory history = furthest->file.history;
-  for (const auto& part : parts) {
-    for (const auto& look : part.file.history.answers) {
-      if (std::find(history.answers.begin(), history.answers.end(), look) == history.answers.end()) history.answers.push_back(look);
-    }
-    if (!history.declared) history.declared = part.file.history.declared;
-  }
-  Json study = read_study_json(furthest->directory);
-  history.write_to(study);
-  return study;
+  return read_study_json(furthest->directory);
 }
 
 // ---- one run's copy in one directory

@@ -7,6 +7,7 @@
 #include "ffn/config/json_writer.hpp"
 #include "ffn/stats/sequential.hpp"
 #include "ffn/store/run_directory.hpp"
+#include "ffn/store/seen_runs.hpp"
 #include "ffn/store/study_file.hpp"
 #include "ffn/study/compare_plan.hpp"
 
@@ -74,7 +75,7 @@ void require_same_question(const Study& study, const StudyFile& there, const fs:
   };
   const std::string before = names(there.variants), now = names(study.variants);
   require(before == now, "variants:" + before + " →" + now);
-  require(before != now || there.history.keys == variant_keys(study), "the config of its runs");
+  require(before != now || there.keys == variant_keys(study), "the config of its runs");
   const Json ours = write_json(comparison_of(study)), theirs = write_json(there.compare);
   for (const auto& item : ours.items())
     require(theirs[item.key()] == item.value(),

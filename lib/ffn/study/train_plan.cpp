@@ -9,9 +9,9 @@
 #include "ffn/base/files.hpp"
 #include "ffn/store/cleanup.hpp"
 #include "ffn/store/log.hpp"
+#include "ffn/store/seen_runs.hpp"
 #include "ffn/store/shorter_run.hpp"
 #include "ffn/store/study_file.hpp"
-#include "ffn/study/ledger.hpp"
 #include "ffn/study/needs.hpp"
 #include "ffn/study/sequential_design.hpp"
 #include "ffn/study/study_lock.hpp"
@@ -36,16 +36,48 @@ void warn_of_lost_file(const fs::path& study) {
     if (there && !there->lost.empty())
       log_warning(there->lost + "; written again from its copy, " + study_copy_path(study).filename().string());
   } catch (const Error& error) {  // with its copy
-    log_warning(std::string(error.what()) + "; written again, without what it said of earlier answers");
+    log_warning(std::string(error.what()) + "; written again");
   }
+}
+
+// `expect` as it stands before the first run, dated; what was claimed of runs that were seen under another name came after the results.
+Json claims_at_start(const Plan& plan, bool any_finished) {
+  std::optional<JsonValue> there;
+  try {
+    if (auto file = read_study_file(plan.directory)) there = std::move(file->claims);
+  } catch (const Error&) {  // what cannot be read says nothing
+  }
+  if (any_finished) return there ? **there : Json::array();
+  Json claims = Json::array();
+  if (plan.study.config.expect->empty()) return claims;
+  std::vector<SeenRun> runs;
+  auto keys = variant_keys(plan.study);
+  for (const auto& run : plan.runs) runs.push_back({keys[plan.study.variants[run.variant].name], run.config.seed, ""});
+  const bool is_known = [&] {
+    try {
+      return !seen_before(plan.directory, "", runs).studies.empty();
+    } catch (const DataError&) {
+      return true;
+    }
+  }();
+  for (const auto& item : *plan.study.config.expect) {
+    Json claim = {{"claim", item["claim"]}, {"check", item["check"]}, {"date", utc_now()}};
+    for (const auto& before : there ? **there : Json::array()) {
+      if (before["claim"] == claim["claim"] && before["check"] == claim["check"]) claim["date"] = before["date"];
+    }
+    if (is_known) claim["after_results"] = true;
+    claims.push_back(std::move(claim));
+  }
+  return claims;
 }
 
 }  // namespace
 
 void keep_study_file(const Plan& plan, bool has_work, bool any_finished) {
-  const auto turn = wait_for_study_file(plan.directory);
+  const auto turn = wait_for_directory(plan.directory);
+  if (any_finished) record_seen(plan.directory);  // as it was declared until now
   Json json = study_json(plan.study, plan.identities());
-  history_at_start(plan, any_finished).write_to(json);
+  json["claims"] = claims_at_start(plan, any_finished);
   const std::string text = study_text(json);
   const bool is_whole = holds(study_file_path(plan.directory), text);
   if (is_whole && holds(study_copy_path(plan.directory), text)) return;
@@ -175,7 +207,7 @@ StudyOutcome train_plan(const Plan& plan, const StudyRequest& request, StudyObse
     log_debug("study " + plan.study.name + ": " + std::to_string(pending.size()) + " of " + std::to_string(runs.size()) +
               " runs to train, " + std::to_string(jobs) + " workers");
   }
-  bool said_waiting = false;
+  bool said_waiting = false, is_seen = false;
   std::chrono::milliseconds wait(100);
   while (!pending.empty() && !is_stopped()) {
     Engine& engine = request.engine();
@@ -190,6 +222,9 @@ StudyOutcome train_plan(const Plan& plan, const StudyRequest& request, StudyObse
     pool.in_worker = request.in_worker;
     pool.on_message = [&](const WorkerMessage& message) {
       log_message(plan, message);
+      const bool is_result = message.kind == WorkerMessage::Kind::run_finished && message.end != RunEnd::interrupted;
+      if (is_result && !is_seen) record_seen(plan.directory);
+      is_seen = is_seen || is_result;
       observer.message(message, cohorts);
     };
     const PoolResult result = run_pool(plan, cohorts, engine, pool);

@@ -18,6 +18,7 @@
 #include "ffn/base/utf8.hpp"
 #include "ffn/config/metrics.hpp"
 #include "ffn/config/names.hpp"
+#include "ffn/report/answer_history.hpp"
 #include "ffn/report/fit.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/shown.hpp"
@@ -153,7 +154,7 @@ std::string settling_command(const Plan& plan, const Comparison& c, const Common
   if (study.config.compare.interaction) set_key(words, "compare.interaction", "false", common.description);
   if (study.config.compare.pairs == "best") set_key(words, "compare.pairs", "all", common.description);
   set_key(words, "name", free_name(plan), common.description);
-  set_key(words, "seeds", "{\"until\":\"settled\",\"first\":" + std::to_string(first) + "}", common.description);
+  set_key(words, "seeds", fresh_seeds(c, first), common.description);
   return shell_command(words);
 }
 

@@ -54,6 +54,7 @@ struct Power {
   double alpha;
   std::size_t needed;  ///< for any verdict at that alpha; none are enough for too many comparisons
   double detectable;   ///< in standard deviations of the paired differences; NaN for one seed
+  bool splits_rows;    ///< seeds split the same rows of a table
 };
 
 // Comparisons: as `compare` will make them.
@@ -62,8 +63,17 @@ Power power_of(const Study& study, std::size_t num_comparisons) {
   const auto alpha = study.config.compare.alpha;
   const std::size_t comparisons = std::max<std::size_t>(1, num_comparisons);
   const bool judged = comparisons <= stats::most_comparisons(alpha);
-  return {seeds, comparisons, alpha, judged ? stats::seeds_for_any_verdict(alpha, comparisons) : SIZE_MAX,
-          seeds >= 2 ? stats::smallest_detectable_difference(seeds, 1.0, alpha / static_cast<double>(comparisons)) : NAN};
+  double ratio = 0;
+  for (const auto& variant : study.variants) {
+    if (const auto* table = std::get_if<TableConfig>(&variant.config.task)) ratio = std::max(ratio, table->held_out_per_training());
+  }
+  const double level = alpha / static_cast<double>(comparisons);
+  return {seeds,
+          comparisons,
+          alpha,
+          judged ? stats::seeds_for_any_verdict(alpha, comparisons) : SIZE_MAX,
+          seeds >= 2 ? stats::smallest_detectable_difference(seeds, 1.0, level, stats::kDefaultPower, ratio) : NAN,
+          ratio > 0};
 }
 
 Json plan_json(const Study& study, const PlanEstimate& e, const Power& power) {
@@ -159,7 +169,8 @@ std::string power_text(const Power& power) {
            std::to_string(power.needed) + " are needed";
   return std::to_string(power.seeds) + " seeds detect a difference of " + format_significant(power.detectable, 2) +
          " standard deviations of the paired differences (" + std::to_string(power.comparisons) +
-         (power.comparisons == 1 ? " comparison" : " comparisons") + at + " together, power 80 %)";
+         (power.comparisons == 1 ? " comparison" : " comparisons") + at + " together, power 80 %)" +
+         (power.splits_rows ? "; they split the same rows: beyond about 30 seeds more rows help, more seeds do not" : "");
 }
 
 // All but the table, which stands above.

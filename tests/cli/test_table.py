@@ -30,14 +30,30 @@ class Table(ProgramTest):
     def test_a_study_names_the_answer_without_a_model_beside_the_linear_one(self):
         text = self.ok(self.config, "seeds=6", "model.ffn.kind=none,positionwise", "compare.metric=val/accuracy", "-q").stdout
         self.assertRegex(" ".join(text.split()), r"note: without a model, the most frequent class of the training rows gives val/accuracy 0\.\d+ \(val/majority_accuracy, mean over the runs\)")
-        self.assertIn("verdicts are about the rows of mine.csv: seeds draw other splits of them, not other rows", " ".join(text.split()))
+        self.assertIn("seeds draw other splits of the rows of mine.csv, which are no replicates: the test adds 0.25, the held-out rows per training row, to 1/seeds", " ".join(text.split()))
 
-    def test_a_sure_answer_is_sure_of_these_rows_alone(self):
+    def test_labels_by_coin_make_nothing_sure_and_seeds_end_at_thirty(self):
+        # "Sure of these data" in two of five such tables before, when splits of the same rows counted as replicates.
+        rows = [[(i * k * 37 % 101) / 25 - 2 for k in (1, 7, 11)] for i in range(60)]
+        coins = bin(0x5D3A9C61F207B48E)[2:].zfill(60)
+        self.write("coins.csv", "x,y,z,coin\n" + "".join(f"{x},{y},{z},{'no yes'.split()[int(c)]}\n" for (x, y, z), c in zip(rows, coins)))
+        table = ["task={\"kind\": \"table\", \"file\": \"coins.csv\", \"label\": \"coin\"}", "model.ffn.kind=none,positionwise", "compare.metric=val/accuracy"]
+        few = self.ok(self.config, *table, "seeds=10", "name=few")
+        self.assertIn("Not sure: positionwise", " ".join(few.stdout.split()))
+        fresh = list(range(10, 40))
+        self.assertIn("'seeds=" + str(fresh).replace(" ", "") + "'", few.stderr.replace("\n", "").replace(" \\", ""))
+        self.assertIn("beyond about 30 seeds more rows help", self.fails(2, self.config, *table, "seeds=auto"))
+        self.assertIn("beyond about 30 seeds more rows help", " ".join(self.ok("plan", self.config, *table, "seeds=40", "--no-probe").stdout.split()))
+        many = self.ok(self.config, *table, "seeds=40", "name=many", "train.steps=50")
+        self.assertIn("more rows would tell, more seeds hardly", " ".join(many.stdout.split()))
+        self.assertNotIn("seeds=", many.stderr.split("results:")[1])
+
+    def test_a_sure_answer_is_sure_of_rows_like_these(self):
         rows = [((i * 7 % 40 - 19.5) / 10, (i * 11 % 37 - 18) / 10) for i in range(120)]
         (self.tmp / "signs.csv").write_text("x,y,same\n" + "".join(f"{x},{y},{'yes' if x * y > 0 else 'no'}\n" for x, y in rows))
         answer = self.ok(self.config, "task={\"kind\": \"table\", \"file\": \"signs.csv\", \"label\": \"same\"}", "model.ffn.kind=none,positionwise",
                          "compare.metric=val/accuracy", "seeds=10", "name=signs", "-q").stdout
-        self.assertIn("Sure of these data: positionwise is better than no FFN", " ".join(answer.split()))
+        self.assertIn("Sure of rows like these: positionwise is better than no FFN", " ".join(answer.split()))
         self.assertNotIn("Sure:", answer)
 
     def test_r2_is_undefined_where_all_targets_held_out_are_equal(self):

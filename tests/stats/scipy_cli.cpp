@@ -53,6 +53,15 @@ const std::map<std::string, Answer> kAnswers{
        return {interval.low, interval.high, interval.low_open ? 1.0 : 0.0, interval.high_open ? 1.0 : 0.0};
      }},
     {"holm", [](const Numbers&, const Numbers& x) { return closed_adjusted(x, x); }},
+    {"splits",  // n₂/n₁ and min_effect: p, the interval's limits, and p of equivalence
+     [](const Numbers& p, const Numbers& x) -> Numbers {
+       CompareOptions options;
+       options.held_out_per_training = p[0];
+       options.min_effect = p[1];
+       options.resamples = 1;
+       const PairedResult result = compare_contrast(x, Direction::higher_is_better, PairedValues::difference, options);
+       return {result.p, result.effect->interval.low, result.effect->interval.high, *result.p_equivalence};
+     }},
     {"power", [](const Numbers& p, const Numbers&) -> Numbers { return {paired_power(p[0], whole(p[1]), p[2])}; }},
     {"detectable",
      [](const Numbers& p, const Numbers&) -> Numbers { return {smallest_detectable_difference(whole(p[0]), p[1], p[2], p[3])}; }},

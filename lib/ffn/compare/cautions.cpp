@@ -46,7 +46,7 @@ bool rests_on_skewed_mean(const PairResult& pair) {
   const auto verdict = pair.judgement.verdict;
   const auto& effect = pair.paired.effect;
   if (!effect || (verdict != stats::Verdict::better && verdict != stats::Verdict::worse)) return false;
-  return stats::is_skewed(*effect) && std::abs(effect->value) <= kFar * effect->sd;
+  return pair.paired.test != stats::PairedTest::corrected_t && stats::is_skewed(*effect) && std::abs(effect->value) <= kFar * effect->sd;
 }
 
 void note_skewed(Comparison& c) {

@@ -250,7 +250,8 @@ struct PairJob {
 };
 
 std::vector<Facet> facets_of(const std::vector<Cell>& cells, const std::vector<std::string>& values, const Metric& metric,
-                             const PairScale& scale, const stats::CompareOptions& options, const CompareRequest& request, bool judged) {
+                             const PairScale& scale, const stats::CompareOptions& options, const std::string& pairs,
+                             const std::optional<SequentialRequest>& sequential, bool judged) {
   std::vector<Facet> facets;
   std::vector<PairJob> jobs;
   for (const auto& cell : cells) {
@@ -260,12 +261,12 @@ std::vector<Facet> facets_of(const std::vector<Cell>& cells, const std::vector<s
       const auto group = cell.runs.find(value);
       if (group != cell.runs.end()) facet.groups.push_back(summarise(value, group->second, metric, options.alpha));
     }
-    for (auto& pair : judged ? pairs_in_family(cell, values, request.config.pairs) : std::vector<AskedPair>())
+    for (auto& pair : judged ? pairs_in_family(cell, values, pairs) : std::vector<AskedPair>())
       jobs.push_back({facets.size(), pair, &cell.runs.at(pair.value), &cell.runs.at(pair.reference), std::nullopt});
     facets.push_back(std::move(facet));
   }
   side_by_side(std::max(1u, std::thread::hardware_concurrency()), jobs.size(), [&](std::size_t i) {
-    jobs[i].result = compare_pair(*jobs[i].runs, *jobs[i].reference, metric, scale, options, request.sequential);
+    jobs[i].result = compare_pair(*jobs[i].runs, *jobs[i].reference, metric, scale, options, sequential);
   });
   for (auto& job : jobs) {
     if (!job.result) continue;
@@ -362,6 +363,11 @@ Comparison compare_runs(std::vector<FoundRun> found, const CompareRequest& reque
   options.alpha = out.alpha;
   out.as_ratios = !metric.is_time() && scale.as_ratios();
   options.min_effect = scale.margin(out.min_effect);
+  options.held_out_per_training = held_out_per_training(runs);
+  out.splits_rows = options.held_out_per_training > 0;
+  if (out.splits_rows && judged && asked.scale == "ranks")
+    throw UsageError("compare.scale is ranks, but each seed splits the same rows of a table, and the test of such splits is of the mean",
+                     "leave compare.scale at auto");
   options.resamples = request.resamples;
   options.comparisons = std::max<std::size_t>(1, (judged ? planned_pairs(cells, values, asked.pairs, metric) : 0) + contrasts.size());
   // Said here, which a study asks before it trains; the test itself would refuse at the end.
@@ -371,10 +377,12 @@ Comparison compare_runs(std::vector<FoundRun> found, const CompareRequest& reque
                          std::to_string(stats::most_comparisons(out.alpha)) + " can be judged",
                      "compare fewer values, split the study, or choose a larger alpha");
   }
-  out.facets = facets_of(cells, values, metric, scale, options, request, judged);
+  // Studies of earlier versions may have looked at tables sequentially: their seeds were no replicates then, either.
+  const auto sequential = out.splits_rows ? std::nullopt : request.sequential;
+  out.facets = facets_of(cells, values, metric, scale, options, request.config.pairs, sequential, judged);
   add_contrasts(contrasts, cells, metric, scale, options, out);
   judge_all(out, options.comparisons);
-  if (request.sequential) judge_sequentially(out, *request.sequential, scale);
+  if (sequential) judge_sequentially(out, *sequential, scale);
   if (!metric.is_time()) {
     choose_shown(out);
     note_scale(asked.scale, out);

@@ -196,6 +196,7 @@ struct Comparison {
   std::string rate;                       ///< the learning rate of all runs, where layers are compared that were not tuned
   std::string scope;                      ///< behind "Sure": what seeds do not vary, "of this text"; empty where nothing is shared
   bool mixed_scales = false;              ///< values of different losses, targets, …: none is the lowest
+  bool splits_rows = false;               ///< each seed splits the same rows of a table anew: tests are corrected for that
   bool mixed_budgets = false;             ///< runs had different numbers of steps: times of groups are not on one scale
   std::optional<TuningResult> tuned;
   std::vector<std::string> notes;

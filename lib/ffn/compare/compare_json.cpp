@@ -73,8 +73,6 @@ Json group_json(const Comparison& c, const GroupResult& g) {
           {"values", values}};
 }
 
-const char* name_of(stats::PairedTest test) { return test == stats::PairedTest::signed_rank ? "signed_rank" : "sign_flip_of_mean"; }
-
 // The statistic is the sum of the differences in favour of the value, or of their signed ranks; the claim stands from the first interim
 // analysis at which its size reaches the bound. No p value: the bound depends on what the earlier ones spent.
 Json looks_json(const Comparison& c, const PairResult& pair) {
@@ -82,7 +80,7 @@ Json looks_json(const Comparison& c, const PairResult& pair) {
   Json looks = Json::array();
   for (const auto& look : pair.interim_analyses) {
     looks.push_back({{"seeds", look.num_seeds},
-                     {"test", name_of(look.test)},
+                     {"test", stats::to_string(look.test)},
                      {"alpha_spent", stats::spent_alpha(level, look.num_seeds, c.sequential->maxima.front())},
                      {"statistic", finite(look.observed)},
                      {"bound", look.threshold ? finite(*look.threshold) : Json(nullptr)},
@@ -101,7 +99,7 @@ Json pair_json(const Comparison& c, const PairResult& pair, stats::RatioForm for
               {"wins", p.wins},
               {"ties", p.ties},
               {"losses", p.losses},
-              {"test", name_of(p.test)},
+              {"test", stats::to_string(p.test)},
               {"test_reason", p.test_reason},
               {"p", p.p},
               {"p_exact", p.exact_p},
@@ -119,6 +117,7 @@ Json pair_json(const Comparison& c, const PairResult& pair, stats::RatioForm for
                            : Json(nullptr);
   out["ratio"] = ratio_json(p);
   out["bad_runs"] = bad_json(pair.bad);
+  if (p.options.held_out_per_training > 0) out["held_out_per_training"] = p.options.held_out_per_training;
   if (pair.crossed)
     out["crossed"] = {{"values", pair.crossed->rows},
                       {"seeds", pair.crossed->columns},

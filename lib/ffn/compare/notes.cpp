@@ -220,7 +220,8 @@ void note_most_bits(const std::vector<FoundRun>& runs, Comparison& out) {
 
 void add_scope(const std::string& words, Comparison& out) { out.scope += (out.scope.empty() ? "" : " and ") + words; }
 
-// Seeds of a table or of images are no fresh data, as they are where a task draws its examples.
+// Seeds of a table or of images are no fresh data, as they are where a task draws its examples. Splits of the same rows are judged for
+// other rows; seeds that share a test set are judged for this one.
 void note_same_data(const std::vector<FoundRun>& runs, Comparison& out) {
   std::set<std::string> files;
   std::string seeds_do;
@@ -229,13 +230,23 @@ void note_same_data(const std::vector<FoundRun>& runs, Comparison& out) {
     if (!table && value_of(run, "task.kind") != "images") continue;
     const std::string file = value_of(run, table ? "task.file" : "task.directory");
     files.insert((table ? "rows of " : "images of ") + file.substr(file.rfind('/') + 1));
-    if (!table) seeds_do = "draw no other images";
-    else if (value_of(run, "task.split") == "per_seed") seeds_do = "draw other splits of them, not other rows";
-    else if (seeds_do.empty()) seeds_do = "share one split of them, and draw no other rows";
+    if (!table) seeds_do = "share the test images, and draw no others";
+    else if (value_of(run, "task.split") != "per_seed") seeds_do = "share one split of them, and draw no other rows";
   }
   if (files.empty()) return;
-  add_scope("of these data", out);
-  out.notes.push_back("verdicts are about the " + join({files.begin(), files.end()}, " and ") + ": seeds " + seeds_do);
+  const std::string data = join({files.begin(), files.end()}, " and ");
+  const double ratio = held_out_per_training(runs);
+  if (!seeds_do.empty()) {
+    add_scope("of this test set", out);
+    out.notes.push_back("verdicts are about the " + data + ": seeds " + seeds_do);
+  }
+  if (ratio == 0) return;
+  add_scope("of rows like these", out);
+  char shown[32];
+  std::snprintf(shown, sizeof shown, "%.3g", ratio);
+  out.notes.push_back("seeds draw other splits of the " + data + ", which are no replicates: the test adds " + shown +
+                      ", the held-out rows per training row, to 1/seeds (Nadeau & Bengio 2003), so beyond about 30 seeds more rows help, "
+                      "more seeds do not. ± is over splits of these rows");
 }
 
 // Seeds read one text, and other parts of it are no other texts.

@@ -205,6 +205,19 @@ std::vector<FoundRun> without_copies(std::vector<FoundRun> runs, const std::stri
   return out;
 }
 
+double held_out_per_training(const std::vector<FoundRun>& runs) {
+  double most = 0;
+  for (const auto& run : runs) {
+    if (value_of(run, "task.kind") != TableConfig::kKind) continue;
+    TableConfig table;
+    table.split = value_of(run, "task.split");
+    if (const double held_out = std::strtod(value_of(run, "task.validation_fraction").c_str(), nullptr); held_out > 0)
+      table.validation_fraction = held_out;
+    most = std::max(most, table.held_out_per_training());
+  }
+  return most;
+}
+
 bool is_over(const FoundRun& run) {
   return run.state == RunState::done || run.state == RunState::diverged || run.state == RunState::failed;
 }

@@ -39,6 +39,9 @@ std::vector<FoundRun> with_formulas_by_name(std::vector<FoundRun> runs);
 /// A run that was trained alone and again within a study, or copied, is one replicate; `notes` gets how many there were.
 std::vector<FoundRun> without_copies(std::vector<FoundRun> runs, const std::string& by, std::vector<std::string>& notes);
 
+/// The most that any run has of TableConfig::held_out_per_training(); 0 where no table is split per seed.
+double held_out_per_training(const std::vector<FoundRun>& runs);
+
 /// Done, diverged or failed.
 bool is_over(const FoundRun& run);
 

@@ -361,6 +361,14 @@ Study read_study(const Document& document, const std::string& source) {
     expansion.problem("/compare/pairs", "each look would choose another best; \"all\" compares it, too, or give a number of seeds");
   if (study.growing && study.config.compare.interaction)
     expansion.problem("/compare/interaction", "looks test pairs alone; leave it out, or give a number of seeds");
+  const auto splits_rows = [](const Variant& variant) {
+    const auto* table = std::get_if<TableConfig>(&variant.config.task);
+    return table && table->held_out_per_training() > 0;
+  };
+  if (study.growing && std::any_of(study.variants.begin(), study.variants.end(), splits_rows))
+    expansion.problem("/seeds",
+                      "each seed splits the same rows of the table (task.split is per_seed): beyond about 30 seeds more rows help, more "
+                      "seeds do not; set \"seeds\" to a number, such as 30");
   if (combinations.empty() && expansion.problems.empty()) expansion.problem("/sweep", "no variant is left");
   if (!expansion.problems.empty()) throw ConfigError(source, std::move(expansion.problems), "nothing was started");
   return study;

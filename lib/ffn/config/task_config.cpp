@@ -140,9 +140,8 @@ void TableConfig::describe(FieldVisitor& v) {
   v.json({"ignore", "columns to leave out"}, *ignore, Shape::list);
   v.text(
       {"split",
-       "which rows are held out for validation: per_seed: a random draw per seed, the same for all variants: intervals cover other splits of "
-       "these rows, not other rows; fixed: one random draw for all seeds: intervals cover this split alone; or a column whose cells say "
-       "train or validation"},
+       "which rows are held out for validation: per_seed: a random draw per seed, the same for all variants: verdicts are about rows like "
+       "these; fixed: one random draw for all seeds: verdicts are about this test set; or a column whose cells say train or validation"},
       split);
   v.optional_real({"validation_fraction", "fraction of the rows that a random draw holds out; default 0.2"}, validation_fraction,
                   between(0.01, 0.9));

@@ -106,6 +106,11 @@ struct TableConfig {
   void describe(FieldVisitor& v);
 
   bool is_drawn() const { return split == "per_seed" || split == "fixed"; }
+  /// Held-out rows per training row where each seed splits the same rows anew; 0 where all seeds share one split.
+  double held_out_per_training() const {
+    const double held_out = validation_fraction.value_or(kDefaultFraction);
+    return split == "per_seed" ? held_out / (1 - held_out) : 0;
+  }
 };
 
 /// MNIST and what has its format.

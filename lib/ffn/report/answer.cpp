@@ -176,8 +176,9 @@ std::string chances_text(const std::vector<Found>& undecided) {
   for (const auto& [seeds, of_each] : if_different) {
     if (of_each.size() != pairs) continue;
     if (*std::min_element(of_each.begin(), of_each.end()) < kWorthIt && seeds != if_different.rbegin()->first) continue;
-    return "; " + std::to_string(seeds) + " fresh seeds would tell with a chance of about " + percents(of_each) +
-           " if there is a difference, " + percents(overall[seeds]) + " overall";
+    const std::string chance = percents(of_each), at_all = percents(overall[seeds]);
+    return "; " + std::to_string(seeds) + " fresh seeds would tell with a chance of about " + chance +
+           (at_all == chance ? "" : " if there is a difference, " + at_all + " overall");
   }
   return "";
 }
@@ -254,7 +255,9 @@ std::string how_sure(const Comparison& c) {
     std::vector<std::string> parts;
     for (const auto& [reference, names] : unsure)
       parts.push_back(enumeration(names) + (named ? " against " + shown_value(c, reference) : ""));
-    text += " Not sure: " + join(parts, ", ") + chances_text(with_verdict(c, is(Verdict::undecided))) + ".";
+    const std::string chances = chances_text(with_verdict(c, is(Verdict::undecided)));
+    text += " Not sure: " + join(parts, ", ") + (chances.empty() && c.splits_rows ? "; more rows would tell, more seeds hardly" : chances) +
+            ".";
   }
   if (has_unsure_interactions(c)) text += " Not sure whether a difference depends on " + shown_key(c, c.interaction_key) + ".";
   for (const auto& [reference, names] : tied)

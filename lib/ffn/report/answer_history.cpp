@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ffn/stats/power.hpp"
+
 namespace ffn {
 
 namespace {
@@ -23,8 +25,16 @@ std::string qualification_text(const Comparison& c) {
   if (c.history.qualification.empty() || std::none_of(c.facets.begin(), c.facets.end(), has_verdicts)) return "";
   const std::string text = " " + c.history.qualification;
   if (any_pending(c)) return text + " The study's command trains the rest.";
-  return text + " Fresh seeds give a sure answer: the study's command with name=fresh 'seeds={\"until\":\"settled\",\"first\":" +
-         std::to_string(c.history.last_seed + 1) + "}'.";
+  return text + " Fresh seeds give a sure answer: the study's command with name=fresh 'seeds=" + fresh_seeds(c, c.history.last_seed + 1) +
+         "'.";
+}
+
+std::string fresh_seeds(const Comparison& c, std::int64_t first) {
+  if (!c.splits_rows) return "{\"until\":\"settled\",\"first\":" + std::to_string(first) + "}";
+  std::string list;
+  for (std::size_t i = 0; i < stats::kEnoughSplits; ++i)
+    list += (i == 0 ? "[" : ",") + std::to_string(first + static_cast<std::int64_t>(i));
+  return list + "]";
 }
 
 std::string claim_text(const Expectation& claim) { return claim.claim + (claim.is_after_results ? " (after the results)" : ""); }

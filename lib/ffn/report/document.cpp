@@ -174,7 +174,9 @@ std::string how_to_read(const Comparison& c) {
                             ", a run without a value (it never got there or diverged) is worst, of the typical (Hodges–Lehmann) " +
                             difference;
   return "Paired by seed; " +
-         (by_mean ? which + "sign-flip test of the mean " + difference + how + (by_ranks ? "; by ranks, " + ranks : "") : ranks) +
+         (c.splits_rows ? "corrected resampled t test of the mean " + difference + ", since seeds split the same rows"
+          : by_mean     ? which + "sign-flip test of the mean " + difference + how + (by_ranks ? "; by ranks, " + ranks : "")
+                        : ranks) +
          "; intervals of what the test does not reject; p corrected for " + std::to_string(pairs) +
          (pairs == 1 ? " comparison" : " comparisons") +
          (c.min_effect > 0 ? " and for both claims, different and not (closed test).\n" : " (Holm).\n");

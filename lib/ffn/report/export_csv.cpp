@@ -49,7 +49,7 @@ std::vector<std::string> scale_cells(const PairResult& pair) {
   const bool limits = e && !e->empty();
   const auto as_ratio = [&](double x) { return raw(std::exp(x)); };
   return {ratio ? "log_ratio" : "difference",
-          pair.paired.test == stats::PairedTest::signed_rank ? "signed_rank" : "sign_flip_of_mean",
+          stats::to_string(pair.paired.test),
           e && ratio ? as_ratio(e->size) : "",
           limits && ratio ? as_ratio(e->low) : "",
           limits && ratio ? as_ratio(e->high) : "",

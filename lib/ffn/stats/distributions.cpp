@@ -15,6 +15,7 @@ double normal_cdf(double z) { return math::cdf(math::normal(), z); }
 double normal_quantile(double p) { return math::quantile(math::normal(), p); }
 
 double critical_t(double df, double upper_tail) { return math::quantile(math::complement(math::students_t(df), upper_tail)); }
+double t_above(double df, double t) { return math::cdf(math::complement(math::students_t(df), t)); }
 double noncentral_t_above(double df, double noncentrality, double t) {
   return math::cdf(math::complement(math::non_central_t(df, noncentrality), t));
 }

@@ -20,6 +20,8 @@ double critical_t(double df, double upper_tail);
 inline double critical_t_of_seeds(std::size_t num_seeds, double upper_tail) {
   return critical_t(static_cast<double>(num_seeds - 1), upper_tail);
 }
+/// P(T > t), T Student's t; t may be infinite.
+double t_above(double df, double t);
 /// P(T > t), T noncentral t.
 double noncentral_t_above(double df, double noncentrality, double t);
 

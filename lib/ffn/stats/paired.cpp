@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "ffn/stats/check.hpp"
+#include "ffn/stats/distributions.hpp"
 #include "ffn/stats/permutation.hpp"
 
 namespace ffn::stats {
@@ -26,6 +27,8 @@ void check_pairing(const CompareOptions& options, std::size_t num_variant, std::
     detail::fail("min_effect (", options.min_effect, ") must be finite and not negative");
   if (options.resamples == 0) detail::fail("resamples (0) must be positive");
   if (options.comparisons == 0) detail::fail("comparisons (0) must be positive");
+  if (!(options.held_out_per_training >= 0.0 && std::isfinite(options.held_out_per_training)))
+    detail::fail("held_out_per_training (", options.held_out_per_training, ") must be finite and not negative");
 }
 
 /// The outcome as a number that orders like it: a missing one is the worst infinity.
@@ -133,6 +136,31 @@ std::vector<double> subtract(const std::vector<double>& a, const std::vector<dou
   return differences;
 }
 
+/// Into `out`, whose options and num_seeds stand: what the corrected resampled t test says of splits of the same rows.
+void test_splits(const std::vector<double>& differences, PairedResult& out) {
+  const CompareOptions& options = out.options;
+  out.test = PairedTest::corrected_t;
+  out.test_reason = "corrected resampled t test, because seeds split the same rows";
+  out.p = 1.0;
+  out.exact_p = false;
+  out.standardised_effect = 0.0;
+  out.effect.reset();
+  if (options.min_effect > 0.0) out.p_equivalence = 1.0;
+  if (!std::all_of(differences.begin(), differences.end(), [](double d) { return std::isfinite(d); })) return;
+  const double n = static_cast<double>(differences.size()), centre = mean(differences), sd = spread(differences);
+  const double error = std::sqrt(1.0 / n + options.held_out_per_training) * sd;
+  const auto upper_tail = [&](double x) {
+    const double p = error > 0.0 ? detail::t_above(n - 1.0, x / error) : x > 0.0 ? 0.0 : 1.0;
+    return std::max(p, out.smallest_p / 2.0);
+  };
+  out.p = std::min(1.0, 2.0 * upper_tail(std::abs(centre)));
+  out.standardised_effect = (out.direction == Direction::higher_is_better ? 1.0 : -1.0) * standardised(differences);
+  const double reach = out.smallest_p < options.alpha ? error * detail::critical_t(n - 1.0, options.alpha / 2.0) : detail::kInfinity;
+  out.effect = Effect{Estimand::mean_difference, centre, {centre - reach, centre + reach, 1.0 - options.alpha}, sd, skewness(differences)};
+  if (options.min_effect > 0.0)
+    out.p_equivalence = std::max(upper_tail(options.min_effect + centre), upper_tail(options.min_effect - centre));
+}
+
 /// Everything that the test says; leaves `difference` to the caller.
 PairedResult compare_values(const std::vector<double>& variant, const std::vector<double>& reference, Direction direction,
                             const Scale& scale, const CompareOptions& options) {
@@ -144,27 +172,37 @@ PairedResult compare_values(const std::vector<double>& variant, const std::vecto
     advantage.push_back(scores.back() == 0.5 ? 0.0 : favour * (variant[i] - reference[i]));  // ∞ − ∞ is a tie
   }
   const std::vector<double> differences = subtract(variant, reference);  // NaN: no value on either side
+  PairedResult result{direction,
+                      options,
+                      variant.size(),
+                      count(scores, 1.0),
+                      count(scores, 0.5),
+                      count(scores, 0.0),
+                      count_infinite(variant),
+                      count_infinite(reference),
+                      scale.values,
+                      test,
+                      scale.reason,
+                      1.0,
+                      false,
+                      smallest_sign_flip_p(variant.size()),
+                      0.0,
+                      std::nullopt,
+                      std::nullopt,
+                      std::nullopt,
+                      improvement(variant, reference, scores, direction, options)};
+  if (options.held_out_per_training > 0.0) {
+    test_splits(differences, result);
+    return result;
+  }
   const std::vector<double> added_up = added_terms(advantage, test);
   const SignFlipTest tested = sign_flip_test(added_up, stream_seed(options, kTestStream));
-  return {direction,
-          options,
-          variant.size(),
-          count(scores, 1.0),
-          count(scores, 0.5),
-          count(scores, 0.0),
-          count_infinite(variant),
-          count_infinite(reference),
-          scale.values,
-          test,
-          scale.reason,
-          tested.p,
-          tested.exact,
-          smallest_sign_flip_p(variant.size()),
-          standardised(added_up),
-          effect_of(differences, test, tested.p, options),
-          std::nullopt,
-          equivalence_p(differences, test, options),
-          improvement(variant, reference, scores, direction, options)};
+  result.p = tested.p;
+  result.exact_p = tested.exact;
+  result.standardised_effect = standardised(added_up);
+  result.effect = effect_of(differences, test, tested.p, options);
+  result.p_equivalence = equivalence_p(differences, test, options);
+  return result;
 }
 
 /// The run as seen at the horizon: a later hit is none.
@@ -188,13 +226,19 @@ TimeToTarget time_to_target(const std::vector<Hit>& runs, double horizon) {
 
 }  // namespace
 
+std::string to_string(PairedTest test) {
+  return test == PairedTest::signed_rank ? "signed_rank" : test == PairedTest::corrected_t ? "corrected_t" : "sign_flip_of_mean";
+}
+
 PairedResult compare_paired(const std::vector<Outcome>& variant, const std::vector<Outcome>& reference, Direction direction,
                             const Scale& scale, const CompareOptions& options) {
   check_pairing(options, variant.size(), reference.size());
   const std::vector<double> v = ordered_values(variant, direction), r = ordered_values(reference, direction);
   const std::size_t missing = count_infinite(v) + count_infinite(r);
-  const bool of_mean = scale.test == PairedTest::sign_flip_of_mean, as_ratio = scale.values == PairedValues::log_ratio;
-  if (missing > 0 && of_mean) detail::fail("a test of the mean with ", missing, " of ", 2 * v.size(), " runs without a value");
+  const bool of_splits = options.held_out_per_training > 0.0, as_ratio = scale.values == PairedValues::log_ratio;
+  const bool of_mean = of_splits || scale.test == PairedTest::sign_flip_of_mean;
+  if (missing > 0 && of_mean && !of_splits)
+    detail::fail("a test of the mean with ", missing, " of ", 2 * v.size(), " runs without a value");
   PairedResult result =
       as_ratio ? compare_values(logarithms(v), logarithms(r), direction, scale, options) : compare_values(v, r, direction, scale, options);
   if (missing == 0)
@@ -217,7 +261,10 @@ HitResult compare_hits(const std::vector<Hit>& variant, const std::vector<Hit>& 
                    time_to_target(r, horizon)};
   std::vector<double> differences;
   for (std::size_t i = 0; i < v.size(); ++i) differences.push_back(std::min(v_times[i], horizon) - std::min(r_times[i], horizon));
-  result.paired.difference = mean_difference(differences, t_interval(differences, 1.0 - options.alpha));
+  if (options.held_out_per_training > 0.0) test_splits(differences, result.paired);
+  const bool of_splits = result.paired.test == PairedTest::corrected_t;
+  result.paired.difference =
+      mean_difference(differences, of_splits ? result.paired.effect->interval : t_interval(differences, 1.0 - options.alpha));
   return result;
 }
 

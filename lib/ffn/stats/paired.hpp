@@ -34,9 +34,14 @@ struct CompareOptions {
   std::size_t resamples = kDefaultResamples;
   std::uint64_t seed = 0;       ///< of the resampling; has nothing to do with the runs' seeds
   std::size_t comparisons = 1;  ///< comparisons planned in the family, as far as known; see judge() in verdict.hpp
+  /// n₂/n₁, held-out rows per training row, where each seed splits the same rows anew; 0 where seeds are replicates. Then all tests are the
+  /// corrected resampled t test, whatever the scale says.
+  double held_out_per_training = 0.0;
 };
 
-enum class PairedTest { sign_flip_of_mean, signed_rank };
+enum class PairedTest { sign_flip_of_mean, signed_rank, corrected_t };
+
+std::string to_string(PairedTest test);
 
 /// What is tested of a pair: v − r, or ln(v / r).
 enum class PairedValues { difference, log_ratio };
@@ -95,7 +100,7 @@ struct PairedResult {
   double smallest_p;                         ///< the smallest p that this number of seeds can give
   double standardised_effect;                ///< mean / sd of what the test adds up (differences or signed ranks), positive is
                                              ///< better; ±∞ without spread, 0 for a single seed
-  std::optional<Effect> effect;              ///< nullopt when no seed has a value on either side
+  std::optional<Effect> effect;              ///< nullopt when no seed has a value on either side; of splits, when any run has none
   std::optional<MeanDifference> difference;  ///< nullopt when a value is missing: the mean is undefined
   std::optional<double> p_equivalence;       ///< of |effect| ≥ min_effect; nullopt without min_effect. The larger p of two one-sided
                                              ///< tests, of d + min_effect and of min_effect − d (Schuirmann 1987), exact as `p` is
@@ -106,6 +111,11 @@ struct PairedResult {
 /// ln(1 + 0.05) of log ratios lets the larger value be 5 % above the smaller. By ranks a pair with one missing value ranks above all
 /// finite differences and a pair with two is a tie, also when differences are shifted (by a margin, for an interval): it says nothing
 /// about their size. The verdict is judge()'s (verdict.hpp).
+/// Seeds that split the same rows are no replicates: a mean over J of them has the variance (1/J + n₂/n₁) s², n₁ rows to train and n₂ held
+/// out, so t = d̄ / √((1/J + n₂/n₁) s²) with J − 1 degrees of freedom, and the interval and both one-sided tests likewise (Nadeau & Bengio
+/// 2003, "Inference for the Generalization Error", Machine Learning 52: the corrected resampled t test). It is about other rows of the same
+/// kind. p is at least what the sign-flip test could reach, so few seeds give no verdict, and equal differences no certainty. There is no
+/// mean where a run has no value, and then no verdict (p = 1).
 /// Throws if the lengths differ or are 0, if alpha is outside (0, 1/2), if min_effect is negative or not finite, if resamples or
 /// comparisons is 0, if a value of a log ratio is not positive, or if a value is missing and the test is of the mean.
 PairedResult compare_paired(const std::vector<Outcome>& variant, const std::vector<Outcome>& reference, Direction direction,
@@ -127,7 +137,8 @@ struct HitResult {
 /// Compares times to a target, right-censored at the budget, of the same seeds in the same order. The test is always
 /// the signed-rank test, in which never is worse than any hit and two nevers tie. The difference of restricted means
 /// up to the horizon is that of the Kaplan–Meier curves, and equals the mean over seeds of the differences of
-/// min(time, horizon), of which its t interval is. Throws as compare_paired and kaplan_meier do.
+/// min(time, horizon), of which its t interval is. Of splits of the same rows the corrected test is of that mean. Throws as compare_paired
+/// and kaplan_meier do.
 HitResult compare_hits(const std::vector<Hit>& variant, const std::vector<Hit>& reference, const CompareOptions& options = {});
 
 /// Tests whether the mean of a contrast is 0 by the sign-flip test, with the interval that inverts it and, for a min_effect, both one-sided

@@ -31,24 +31,24 @@ void check_test(std::size_t num_seeds, double alpha) {
 
 }  // namespace
 
-double paired_power(double standardised_effect, std::size_t num_seeds, double alpha) {
+double paired_power(double standardised_effect, std::size_t num_seeds, double alpha, double held_out_per_training) {
   check_test(num_seeds, alpha);
   if (std::isnan(standardised_effect)) detail::fail("standardised effect is nan");
   if (std::isinf(standardised_effect)) return 1.0;
   const double t = detail::critical_t_of_seeds(num_seeds, alpha / 2.0);
-  const double noncentrality = std::abs(standardised_effect) * std::sqrt(static_cast<double>(num_seeds));
+  const double noncentrality = std::abs(standardised_effect) / std::sqrt(1.0 / static_cast<double>(num_seeds) + held_out_per_training);
   return probability_above(t, num_seeds, noncentrality) + probability_above(t, num_seeds, -noncentrality);
 }
 
-double smallest_detectable_difference(std::size_t num_seeds, double sd, double alpha, double power) {
+double smallest_detectable_difference(std::size_t num_seeds, double sd, double alpha, double power, double held_out_per_training) {
   check_test(num_seeds, alpha);
   if (!(sd >= 0.0 && std::isfinite(sd))) detail::fail("sd (", sd, ") must be finite and not negative");
   detail::check_between("power", power, alpha, 1.0);
   double too_small = 0.0, enough = 1.0;  // in units of sd
-  while (paired_power(enough, num_seeds, alpha) < power) too_small = std::exchange(enough, 2.0 * enough);
+  while (paired_power(enough, num_seeds, alpha, held_out_per_training) < power) too_small = std::exchange(enough, 2.0 * enough);
   while (enough - too_small > 1e-12 * enough) {
     const double middle = too_small + (enough - too_small) / 2.0;
-    (paired_power(middle, num_seeds, alpha) < power ? too_small : enough) = middle;
+    (paired_power(middle, num_seeds, alpha, held_out_per_training) < power ? too_small : enough) = middle;
   }
   return enough * sd;
 }
@@ -108,6 +108,19 @@ FreshChance chance_of_verdict(const Pilot& pilot, std::size_t num_seeds, double 
   const double if_not = alpha + (negligible > 0.0 ? 2.0 * detail::normal_cdf(negligible) - 1.0 : 0.0);
   const double weight = probability_of_difference(pilot);
   return {if_different, weight * if_different + (1.0 - weight) * std::min(1.0, if_not)};
+}
+
+double chance_of_splits(const Pilot& pilot, std::size_t num_seeds, double alpha, double held_out_per_training, double margin) {
+  check(pilot);
+  check_test(num_seeds, alpha);
+  const auto n = static_cast<double>(num_seeds);
+  const double error = std::sqrt(1.0 / n + held_out_per_training);
+  const double different = error * detail::critical_t_of_seeds(num_seeds, alpha / 2.0);
+  const double negligible = margin - error * detail::critical_t_of_seeds(num_seeds, alpha);
+  if (negligible >= different) return 1.0;
+  const double spread = std::sqrt(1.0 / static_cast<double>(pilot.num_seeds) + 1.0 / n);
+  const auto below = [&](double limit) { return detail::normal_cdf((limit - pilot.standardised_effect) / spread); };
+  return below(-different) + (1.0 - below(different)) + (negligible > 0.0 ? below(negligible) - below(-negligible) : 0.0);
 }
 
 }  // namespace ffn::stats

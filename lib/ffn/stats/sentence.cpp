@@ -61,7 +61,8 @@ std::string family_text(std::size_t comparisons) {
 }
 
 std::string effect_text(const PairedResult& result, RatioForm form) {
-  if (!result.effect) return "no seed has a value on either side";
+  if (!result.effect)
+    return result.test == PairedTest::corrected_t ? "a run has no value, so there is no mean" : "no seed has a value on either side";
   const std::string name = result.effect->estimand == Estimand::typical_difference ? "typical difference " : "";
   if (result.values == PairedValues::log_ratio) return name + RatioText(*result.effect, form).with_interval();
   return name + difference_text(result.effect->value, result.effect->interval);

@@ -14,6 +14,7 @@ namespace ffn::stats {
 namespace {
 
 constexpr std::size_t kPlans[] = {20, 50, 100, 200};
+constexpr std::size_t kFewSplits = 20;  // from here on more splits of the same rows hardly help
 
 /// The larger p of the claims that the result makes.
 double largest_claim(const PairedResult& result, double p) { return std::max(p, result.p_equivalence.value_or(p)); }
@@ -34,10 +35,18 @@ std::vector<Chance> chances(const PairedResult& result, std::size_t comparisons)
   if (result.num_seeds < 2 || result.ties == result.num_seeds) return all;  // nothing seen that could be planned with
   if (std::isnan(result.standardised_effect)) return all;                   // squares that overflow
   const double alpha = result.options.alpha / static_cast<double>(comparisons);
-  const bool has_margin = result.test == PairedTest::sign_flip_of_mean && result.options.min_effect > 0.0 && result.effect->sd > 0.0;
+  const bool has_margin =
+      result.test != PairedTest::signed_rank && result.effect && result.options.min_effect > 0.0 && result.effect->sd > 0.0;
   const double margin = has_margin ? result.options.min_effect / result.effect->sd : 0.0;
+  const Pilot pilot{result.num_seeds, result.standardised_effect};
+  if (const double ratio = result.options.held_out_per_training; ratio > 0.0) {
+    if (!result.effect || result.num_seeds >= kFewSplits || std::isinf(result.standardised_effect)) return all;
+    const double chance = chance_of_splits(pilot, kEnoughSplits, alpha, ratio, margin);
+    if (chance >= result.options.alpha) all.push_back({kEnoughSplits, chance, chance});
+    return all;
+  }
   for (const std::size_t n : kPlans) {
-    const FreshChance chance = chance_of_verdict({result.num_seeds, result.standardised_effect}, n, alpha, margin);
+    const FreshChance chance = chance_of_verdict(pilot, n, alpha, margin);
     all.push_back({n, chance.if_different, chance.overall});
   }
   return all;

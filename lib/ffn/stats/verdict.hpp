@@ -37,7 +37,8 @@ struct Judgement {
   double smallest_p_holm;                        ///< p_holm if this result's p were the smallest possible
   std::size_t seeds_for_verdict;                 ///< fewer seeds than this cannot give any verdict in a family of this size
   /// Of 20, 50, 100 and 200 fresh seeds, when undecided or too few, from at least 2 seeds that are not all ties: chance_of_verdict() at
-  /// alpha / m. By ranks the effect is that of the signed ranks, and "no meaningful difference" is not counted.
+  /// alpha / m. By ranks the effect is that of the signed ranks, and "no meaningful difference" is not counted. Where seeds split the same
+  /// rows: of kEnoughSplits, from fewer than 20, by chance_of_splits() if it is at least alpha.
   std::vector<Chance> chances;
 };
 

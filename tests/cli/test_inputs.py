@@ -482,5 +482,10 @@ class Terminal(Program):
         self.assert_harmless(result.stderr, "stderr")
 
 
+class Texts(Program):
+    def test_a_program_is_no_text_of_any_encoding(self):
+        self.assertNotIn("UTF-", self.refused(3, "text", "task.file=/bin/ls", says="/bin/ls is no text").split("hint")[0])
+
+
 if __name__ == "__main__":
     main()

@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
 """A table of one's own through the whole program."""
+import re
+
 from program import ProgramTest, main, record
 
 ROWS = "".join(f"{x / 4},{'red' if x % 3 else 'blue'},{'yes' if x % 3 and x > 20 else 'no'},{100 + 5 * x}\n" for x in range(60))
@@ -66,7 +68,7 @@ class Table(ProgramTest):
 
     def test_a_study_does_not_fail_for_the_seed_whose_first_draw_leaves_a_class_out(self):
         self.write("rare.csv", "x,c\n" + "".join(f"{x},{'rare' if x == 0 else 'ab'[x % 2]}\n" for x in range(20)))
-        error = self.ok(self.config, "task.file=rare.csv", "task.label=c", "task.ignore=[]", "seeds=20", "name=rare", "train.steps=5").stderr
+        error = self.ok(self.config, "task.file=rare.csv", "task.label=c", "task.ignore=[]", 'task.types={"x": "number"}', "seeds=20", "name=rare", "train.steps=5").stderr
         self.assertNotIn("has no training row", error)
 
     def test_both_engines_agree_and_a_cohort_writes_what_a_run_alone_does(self):
@@ -99,6 +101,24 @@ class Table(ProgramTest):
         self.assertIn("only text runs can be sampled", self.fails(2, "sample", "runs/mine"))
         (self.tmp / "mine.csv").write_text("x,color,bought,spent\n" + ROWS.replace("blue", "green"))
         self.assertIn("is not the table that the run was trained on", self.fails(3, "inspect", "runs/mine"))
+
+    def test_a_table_of_row_names_a_date_an_id_gaps_and_percents_is_learned_by_what_the_messages_say(self):
+        lines = [f'"{i + 1}",2024-01-{i % 28 + 1:02},{5000 + i},{"NA" if i % 9 == 4 else i % 10},{i * 7 % 50}%,{["red", "blue"][i % 2]},{"yes" if i % 10 > 4 else "no"}'
+                 for i in range(120)]
+        self.write("people.csv", '"",day,customer,visits,discount,color,bought\n' + "\n".join(lines) + "\n")
+        words = [self.config, "task.file=people.csv", "task.ignore=[]", "name=people", "-q"]
+        for what in ("column customer numbers the rows (5000 to 5119)", "column visits: \"NA\" stands for a missing value; missing in 13 of 120 rows: visits (13)",
+                     'column day: "2024-01-01" is a date', 'column discount: "0%" is a percentage'):
+            error = " ".join(self.fails(3, *words).split())
+            self.assertIn(what, error)
+            advice = re.search(r"task\.missing=mean|task\.ignore='(.*?)'", error)[0].replace("'", "")
+            words = [word for word in words if not word.startswith(advice.split("=")[0] + "=")] + [advice]
+        said = self.ok(*words).stderr + self.ok("plan", *[word for word in words if word != "-q"], "--no-probe").stderr
+        self.assertIn("120 rows; numbers: visits (13 missing); categories: color (2); label: bought (no, yes); left out, as without a name: column 1", said)
+        self.assertGreater(record(self.tmp / "runs/people/seed-0")["summary"]["metrics"]["val/accuracy"]["final"], 0.85)
+
+    def test_a_study_whose_table_is_missing_names_a_table(self):
+        self.assertIn("no table at", self.fails(3, self.config, "task.file=other.csv", "seeds=2"))
 
     def test_the_shipped_table_is_copied_with_its_config(self):
         self.ok("cp", "table", "iris.json")

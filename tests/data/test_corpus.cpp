@@ -92,6 +92,19 @@ TEST_CASE("a text in another encoding is refused by its name, with the command t
   }
 }
 
+TEST_CASE("an encoding is named only of a file that is in it from the first byte to the last") {
+  using namespace std::string_literals;
+  const ScratchDirectory scratch;
+  for (const auto& begin : {repeated("a\0b\0\n\0"s, 1000), repeated("a\0\0\0b\0\0\0"s, 1000), "\xFF\xFE"s + repeated("a\0b\0"s, 20)}) {
+    for (const auto& end : {"\0\0\0\0"s, "\xFF"s, "\x00\xDC\x00\xDC"s}) {
+      const auto config = text_config(scratch, begin + end);
+      CHECK_THAT(message<DataError>([&] { read_corpus(config); }), !ContainsSubstring("UTF-16") && !ContainsSubstring("UTF-32"));
+    }
+  }
+  const auto table = scratch.write("mine.csv", repeated("a\0,\0\n\0"s, 20));
+  CHECK_THAT(thrown<DataError>([&] { text_of_file(table); })->hint(), ContainsSubstring("> mine-utf8.csv"));
+}
+
 TEST_CASE("a file with NUL characters is no text") {
   using namespace std::string_literals;
   const ScratchDirectory scratch;

@@ -257,6 +257,32 @@ TEST_CASE("noise is of the size that is named, in training alone, and jitter in 
   CHECK(still.values != still.vectors);
 }
 
+TEST_CASE("a power that is written with ^ is refused with pow, and an exclusive or with a number begins with it") {
+  for (const char* text : {"a ^ 2", "x[0]^2 + 1", "(a + b) ^ 0.5", "a ^ -1"})
+    CHECK_THAT(problem_of(text), ContainsSubstring("'^' is exclusive or; a power is written pow(x, n)"));
+  CHECK(value_of("2 ^ a")[0] == 5);
+  CHECK(value_of("a ^ 1")[0] == 6);
+  try {
+    make_task(function(R"({"x": {"uniform": [0, 2]}, "y": {"uniform": [0, 2]}})", "", "x ^ y"), {{1, 2}});
+    FAIL("nothing was thrown");
+  } catch (const DataError& error) {
+    CHECK(error.hint() == "'^' is exclusive or, of whole numbers; a power is written pow(x, n)");
+  }
+}
+
+TEST_CASE("targets far from 1 in size are said to be not standardised, with the formula that standardises them") {
+  const char* inputs = R"({"x": {"uniform": [0, 1]}})";
+  const auto said = [&](const std::string& target) { return describe_data(function(inputs, "", target)); };
+  CHECK(said("sin(2 * pi * x)").empty());
+  CHECK(said("1000 - x").find("are not standardised") != std::string::npos);
+  const std::string text = said("1000000 * x");
+  CHECK_THAT(text, ContainsSubstring("targets have mean 5e+05 and deviation 2.89e+05, and are not standardised"));
+  CHECK_THAT(text, ContainsSubstring("write task.target='((1000000 * x) - 5e+05) / 2.89e+05'"));
+  CHECK(said("((1000000 * x) - 5e+05) / 2.89e+05").empty());
+  CHECK_THAT(said("x / 1000"), ContainsSubstring("not standardised"));
+  CHECK(said("7").empty());
+}
+
 TEST_CASE("a formula without a class or a number for inputs that are drawn is refused with an example") {
   auto config = function(R"({"a": {"integer": 4}})", "a - 1");
   config.classes = 3;

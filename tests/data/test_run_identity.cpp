@@ -152,6 +152,8 @@ TEST_CASE("a missing text is an error with its path") {
   RunConfig config;
   config.task = TextConfig{"/no/such/text.txt", 8, 0.1};
   CHECK(message<DataError>([&] { run_identity(config); }) == "no text file at /no/such/text.txt");
+  config.task.emplace<TableConfig>().file = "/no/such/table.csv";
+  CHECK(message<DataError>([&] { run_identity(config); }) == "no table at /no/such/table.csv");
 }
 
 TEST_CASE("runs that differ in seed, rate, decay or dropout alone share a cohort") {

@@ -68,7 +68,9 @@ std::vector<int> held_out_rows(const TableConfig& config, std::uint64_t seed) {
 TableConfig numbered() {
   std::string text = "n,m,c\n";
   for (int i = 0; i < 50; ++i) text += std::to_string(i) + "," + std::to_string(i * i % 7) + "," + (i % 2 ? "odd\n" : "even\n");
-  return table_of(text, "c");
+  auto config = table_of(text, "c");
+  *config.types = {{"n", "number"}};
+  return config;
 }
 
 }  // namespace
@@ -89,7 +91,7 @@ TEST_CASE("a table is read as RFC 4180 has it, whatever separates its cells and 
 
 TEST_CASE("a row of another width and a quote that does not close are refused with their line") {
   CHECK_THAT(csv_error("a,b\n1,2\n3\n"), ContainsSubstring("t.csv:3: 1 cell in a table of 2 columns"));
-  CHECK_THAT(csv_error("a,b\n\"1\n\",2,3\n"), ContainsSubstring("t.csv:2: 3 cells in a table of 2 columns"));
+  CHECK_THAT(csv_error("a,b\n\"1\n\",2,3\n4,5\n"), ContainsSubstring("t.csv:2: 3 cells in a table of 2 columns"));
   CHECK_THAT(csv_error("a,b\n1,\"2\n3,4\n"), ContainsSubstring("t.csv:2: a quoted cell does not end"));
   CHECK_THAT(csv_error("a,b\n1,\"2\"3\n"), ContainsSubstring("t.csv:2: text behind the quote"));
 }
@@ -211,7 +213,7 @@ TEST_CASE("what cannot be learned from is refused, with its place or its key and
        "the columns are x, c");
   says(table_of("1,2\n3,4\n5,6\n7,8\n", "1"), "the first line has numbers", "task.columns=");
   says(table_of("x,x\n3,4\n5,6\n7,8\n", "x"), "two columns are called \"x\"", "its own name");
-  says(table_of("x,\n3,4\n5,6\n7,8\n", "x"), "column 2 has no name", "task.columns");
+  says(table_of("x,\n3,4\n5,6\n7,8\n", "x"), "column 2 has no name", "name it in the first line");
   says(table_of("", "c"), "the table is empty", "names the columns");
   says(table_of("x,c\n1,a\n2,b\n", "c"), "2 rows are too few", "hold out");
   says(table_of("c\na\nb\na\n", "c"), "no column is left to predict c from", "task.ignore");
@@ -242,10 +244,13 @@ TEST_CASE("what cannot be learned from is refused, with its place or its key and
   std::string mostly = "x,y,c\n";
   for (int i = 0; i < 18; ++i) mostly += std::to_string(i % 5) + ",1," + (i % 3 ? "a\n" : "b\n");
   says(table_of(mostly + "12O,1,a\n5 kg,1,b\n", "c"), ":20, column x: \"12O\" is not a number, but most cells of the column are",
-       "task.types='{\"x\": \"category\"}'");
+       "task.types='{\"x\":\"category\"}'");
   std::string wide = "t,u,c\n";
   for (int i = 0; i < 10'000; ++i) wide += "v" + std::to_string(i / 2) + ",1," + (i % 3 ? "a\n" : "b\n");
-  says(table_of(wide, "c"), "5001 numbers to an example, of which 5000 for the values of t; at most 4096", "task.ignore");
+  says(table_of(wide, "c"), "column t has 5000 different texts in 10000 rows, such as \"v0\"", "task.types='{\"t\":\"category\"}'");
+  config = table_of(wide, "c");
+  *config.types = {{"t", "category"}};
+  says(config, "5001 numbers to an example, of which 5000 for the values of t; at most 4096", "task.ignore");
 }
 
 TEST_CASE("what a user calls a category may have any words in it, and texts in more than a tenth of a column make it one") {
@@ -261,6 +266,7 @@ TEST_CASE("a split that leaves a class without a training row is drawn again, th
   std::string text = "x,c\n";
   for (int i = 0; i < 20; ++i) text += std::to_string(i) + (i == 0 ? ",rare\n" : i % 2 ? ",a\n" : ",b\n");
   auto config = table_of(text, "c");
+  *config.types = {{"x", "number"}};
   std::vector<DataSeeds> all;
   for (std::uint64_t seed = 0; seed < 50; ++seed) all.push_back({seed, 0});
   const auto cohort = make_task(config, all);
@@ -306,7 +312,103 @@ TEST_CASE("rows of which none repeats another are drawn as they were before repe
   std::iota(rows.begin(), rows.end(), 0);
   RandomStream random(sub_seed(5, "split"), 0);
   for (std::size_t i = 0; i < 50; ++i) std::swap(rows[i], rows[i + random.below(static_cast<std::uint32_t>(50 - i))]);
-  CHECK(held_out_rows(table_of(text, "c"), 5) == std::vector<int>(rows.begin(), rows.begin() + 10));
+  auto config = table_of(text, "c");
+  *config.types = {{"n", "number"}};
+  CHECK(held_out_rows(config, 5) == std::vector<int>(rows.begin(), rows.begin() + 10));
+}
+
+TEST_CASE("row names without a header, as R and pandas write them, and empty columns are left out and said") {
+  const std::string left = "4 rows; numbers: x; label: c (a, b); left out, as without a name: column 1";
+  for (const char* text : {"\"\",\"x\",\"c\"\n\"1\",1,\"a\"\n\"2\",2,\"b\"\n\"3\",5,\"a\"\n\"4\",7,\"b\"\n",  // write.csv
+                           ",x,c\n0,1,a\n1,2,b\n2,5,a\n3,7,b\n",                                              // to_csv
+                           "x,c\nMazda,1,a\nFiat,2,b\nFord,5,a\nLotus,7,b\n",                                 // write.table
+                           "sep=;\r\n;x;c\r\n1;1;a\r\n2;2;b\r\n3;5;a\r\n4;7;b\r\n"})                          // Excel
+    CHECK(describe_data(table_of(text, "c")) == left);
+  CHECK_THAT(describe_data(table_of("x,c,,\n1,a,,\n2,b,,\n3,a,,\n", "c")),
+             ContainsSubstring("; left out, as without a name: column 3, column 4"));
+  CHECK_THAT(csv_error("x,c\n1,a,\n2,b,\n"), ContainsSubstring("t.csv:2: 3 cells in a table of 2 columns"));  // a separator behind each row
+}
+
+TEST_CASE("a column that numbers the rows is refused, in whatever order, unless task.types calls it a number") {
+  for (const int first : {0, 1, 1000}) {
+    for (const int step : {1, 7}) {
+      std::string text = "Id,x,c\n";
+      for (int i = 0; i < 50; ++i)
+        text += std::to_string(first + i * step % 50) + "," + std::to_string(i * i % 7) + (i % 2 ? ",odd\n" : ",even\n");
+      auto config = table_of(text, "c");
+      CHECK_THAT(refusal(config),
+                 ContainsSubstring("column Id numbers the rows (" + std::to_string(first) + " to " + std::to_string(first + 49) +
+                                   "), and says nothing about others | leave it out: task.ignore='[\"Id\"]'") &&
+                     ContainsSubstring("task.types='{\"Id\":\"number\"}'"));
+      *config.types = {{"Id", "number"}};
+      CHECK(describe_data(config) == "50 rows; numbers: Id, x; label: c (even, odd)");
+      *config.types = Json::object();
+      *config.ignore = {"Id"};
+      CHECK_THAT(describe_data(config), ContainsSubstring("50 rows; numbers: x; label"));
+    }
+  }
+  std::string gap = "x,c\n";
+  for (int i = 0; i < 50; ++i) gap += std::to_string(i + (i == 49)) + (i % 2 ? ",odd\n" : ",even\n");
+  CHECK_THAT(describe_data(table_of(gap, "c")), ContainsSubstring("numbers: x"));
+}
+
+TEST_CASE("a number in another notation is named with what to write, and is no category unless task.types says so") {
+  const std::pair<const char*, const char*> cases[] = {{"45%", "a percentage"},
+                                                       {"12.5 %", "a percentage"},
+                                                       {"$1000", "an amount of money"},
+                                                       {"\"-$1,000.50\"", "an amount of money"},
+                                                       {"9\u20AC", "an amount of money"},
+                                                       {"\u22125", "a number with another minus sign"},
+                                                       {"1 234", "a number with gaps"},
+                                                       {"1'234", "a number with marks between digits"},
+                                                       {"2024-01-31", "a date"},
+                                                       {"31/1/24", "a date"},
+                                                       {"1.2.2024", "a date"},
+                                                       {"2024-01-31T12:00", "a date"},
+                                                       {"12:30", "a time"}};
+  for (const auto& [cell, what] : cases) {
+    CAPTURE(cell);
+    std::string text = "x,y,c\n";
+    for (int i = 0; i < 30; ++i) text += (i == 1 ? "unknown" : cell) + std::string(",1,") + (i % 3 ? "a\n" : "b\n");
+    auto config = table_of(text, "c");
+    CHECK_THAT(refusal(config), ContainsSubstring(":2, column x: ") &&
+                                    ContainsSubstring(std::string("\" is ") + what + " | write numbers with") &&
+                                    ContainsSubstring("task.ignore='[\"x\"]'") && ContainsSubstring("task.types='{\"x\":\"category\"}'"));
+    *config.types = {{"x", "category"}};
+    CHECK_THAT(describe_data(config), ContainsSubstring("categories: x (2)"));
+  }
+  for (const char* cell : {"10-19", "1.2.3", "a 5", "5'11\"", "<5", "%", "3a", "2024-01"}) {
+    CAPTURE(cell);
+    std::string text = "x,c\n";
+    for (int i = 0; i < 30; ++i) text += (i % 2 ? "other" : cell) + std::string(i % 3 ? ",a\n" : ",b\n");
+    CHECK_THAT(describe_data(table_of(text, "c")), ContainsSubstring("categories: x (2)"));
+  }
+  CHECK_THAT(refusal(table_of("x,y\n1,45%\n2,5%\n3,7%\n", "", "y")), ContainsSubstring(":2, column y: \"45%\" is a percentage"));
+}
+
+TEST_CASE("a whole number that a double rounds is refused with the type of a category, and others far from 0 are not") {
+  const auto rows = [](const std::string& id) { return "id,c\n" + id + ",a\n2,b\n3,a\n"; };
+  CHECK_THAT(refusal(table_of(rows("9007199254740993"), "c")),
+             ContainsSubstring(":2, column id: the number 9007199254740993 is beyond 2^53, where numbers are rounded") &&
+                 ContainsSubstring("task.types='{\"id\":\"category\"}'"));
+  for (const char* exact : {"9007199254740992", "-9007199254740992", "+18014398509481984", "1e300"}) {
+    CAPTURE(exact);
+    CHECK_THAT(refusal(table_of(rows(exact), "c")), !ContainsSubstring("2^53"));
+  }
+  auto config = table_of(rows("9007199254740993"), "c");
+  *config.types = {{"id", "number"}};
+  CHECK_THAT(describe_data(config), ContainsSubstring("numbers: id"));
+}
+
+TEST_CASE("columns called fixed and per_seed are columns as others") {
+  auto config = table_of("fixed,per_seed,c\n1,5,a\n2,6,b\n3,1,a\n4,7,b\n", "c");
+  for (const char* split : {"per_seed", "fixed"}) {
+    config.split = split;
+    CHECK(describe_data(config) == "4 rows; numbers: fixed, per_seed; label: c (a, b)");
+    auto label = table_of("x,fixed,c\n1,5,a\n2,6,b\n3,5,a\n4,6,a\n", "fixed");
+    label.split = split;
+    CHECK_THAT(describe_data(label), ContainsSubstring("label: fixed (5, 6)"));
+  }
 }
 
 // Ages and colors with gaps, and one row without its answer.

@@ -174,8 +174,8 @@ void TrainConfig::describe(FieldVisitor& v) {
             at_least(std::int64_t{1}));
   v.optional_integer(
       {"eval_examples",
-       "maximum number of validation examples (sequences, for sequence tasks); default: all that is held out of a text or a table, "
-       "all facts, 512 for other tasks"},
+       "maximum number of validation examples (sequences, for sequence tasks); default: all that is held out of a text, a table or "
+       "images, all facts, 512 for other tasks"},
       eval_examples, between(std::int64_t{1}, 1 << 24));
   v.integer({"checkpoint_every", "steps between checkpoints"}, checkpoint_every, at_least(std::int64_t{1}));
   v.real({"clip_norm", "clip the gradient to this global norm; 0 for no clipping"}, clip_norm, at_least(0.0));

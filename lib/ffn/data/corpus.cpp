@@ -11,7 +11,6 @@
 #include "ffn/base/random.hpp"
 #include "ffn/base/shell.hpp"
 #include "ffn/base/utf8.hpp"
-#include "ffn/data/images.hpp"
 
 namespace ffn {
 namespace fs = std::filesystem;
@@ -37,16 +36,34 @@ std::string other_encoding(const std::string& bytes) {
   return "";
 }
 
+// Whether all of a file is in this encoding, without NUL characters.
+bool is_text_in(const std::string& encoding, const std::string& bytes) {
+  const std::size_t unit = encoding.find("32") != std::string::npos ? 4 : 2;
+  const bool big_endian = encoding.back() == 'E' ? encoding[encoding.size() - 2] == 'B' : bytes[0] != '\xFF';
+  bool after_high = false;  // the first half of a surrogate pair
+  for (std::size_t i = 0; i + unit <= bytes.size(); i += unit) {
+    std::uint32_t c = 0;
+    for (std::size_t j = 0; j < unit; ++j) c = c << 8 | static_cast<unsigned char>(bytes[big_endian ? i + j : i + unit - 1 - j]);
+    const bool high = c >= 0xD800 && c < 0xDC00, low = c >= 0xDC00 && c < 0xE000;
+    if (c == 0 || c > 0x10FFFF || (unit == 4 ? high || low : low != after_high)) return false;
+    after_high = high;
+  }
+  return bytes.size() % unit == 0 && !after_high;
+}
+
 }  // namespace
 
-std::string text_of_file(const std::string& file) {
-  std::string bytes = read_file(file, "text file", ExitCode::data, std::uintmax_t{1} << 31);
+std::string text_of_file(const std::string& file, const std::string& what) {
+  std::string bytes = read_file(file, what, ExitCode::data, std::uintmax_t{1} << 31);
+  const fs::path path = file;
   const auto invalid = first_invalid_utf8(bytes);
   const auto zero = bytes.find('\0');
   const auto convert = [&](const std::string& from) {
-    return "iconv -f " + from + " -t UTF-8 " + shell_word(file) + " > " + shell_word(fs::path(file).stem().string() + "-utf8.txt");
+    return "iconv -f " + from + " -t UTF-8 " + shell_word(file) + " > " +
+           shell_word(path.stem().string() + "-utf8" + (path.has_extension() ? path.extension().string() : ".txt"));
   };
-  if (const auto encoding = invalid || zero != std::string::npos ? other_encoding(bytes) : ""; !encoding.empty())
+  if (const auto encoding = invalid || zero != std::string::npos ? other_encoding(bytes) : "";
+      !encoding.empty() && is_text_in(encoding, bytes))
     throw DataError(file + " is " + encoding + ", and texts are read as UTF-8", "convert it: " + convert(encoding));
   if (zero != std::string::npos)
     throw DataError(file + " is no text: byte " + std::to_string(zero) + " is NUL",
@@ -97,7 +114,7 @@ HeldOut held_out(const TextCorpus& corpus, const TextConfig& config, std::uint64
   return {begin, begin + corpus.held_out};
 }
 
-std::string file_identity(const std::string& file) {
+std::string file_identity(const std::string& file, const std::string& what) {
   struct Known {
     fs::file_time_type time;
     std::uintmax_t size;
@@ -105,12 +122,11 @@ std::string file_identity(const std::string& file) {
   };
   static std::map<std::string, Known> cache;
   std::error_code error;
-  if (fs::is_directory(file, error)) return read_images(file)->sha256;
   const auto time = fs::last_write_time(file, error);
   const auto size = fs::file_size(file, error);
   const auto found = cache.find(file);
   if (!error && found != cache.end() && found->second.time == time && found->second.size == size) return found->second.hash;
-  const std::string hash = sha256_hex(text_of_file(file));
+  const std::string hash = sha256_hex(text_of_file(file, what));
   cache[file] = {time, size, hash};
   return hash;
 }

@@ -22,14 +22,13 @@ struct HeldOut {
 HeldOut held_out(const TextCorpus& corpus, const TextConfig& config, std::uint64_t data_seed);
 
 /// A text in UTF-8, without a byte order mark. Throws DataError for a missing file, and for one that is no such text, with its encoding
-/// where that shows and what to do.
-std::string text_of_file(const std::string& file);
+/// where that shows and what to do. `what`: its role in messages.
+std::string text_of_file(const std::string& file, const std::string& what = "text file");
 
 /// Reads the file. Throws DataError as text_of_file() does, and for a part too short for one window.
 TextCorpus read_corpus(const TextConfig& config);
 
-/// SHA-256 of a text's bytes, or of the images in a directory; a study asks once per run, so unchanged files (by size and time) are read
-/// once.
-std::string file_identity(const std::string& file);
+/// SHA-256 of a text's bytes; a study asks once per run, so unchanged files (by size and time) are read once.
+std::string file_identity(const std::string& file, const std::string& what = "text file");
 
 }  // namespace ffn

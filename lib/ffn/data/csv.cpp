@@ -12,8 +12,14 @@ class CsvReader {
  public:
   CsvReader(const std::string& text, const std::string& file) : text_(text), file_(file) {}
 
-  /// Finds the separator: what the first line has most of, or what makes `columns` cells of it.
+  /// Finds the separator: what the first line has most of, or what makes `columns` cells of it; or what Excel names above it, "sep=;".
   void find_separator(std::size_t columns) {
+    if (text_.compare(0, 4, "sep=") == 0 && text_.size() > 5 && is_line_end(text_[5])) {
+      separator_ = text_[4];
+      at_ = 5;
+      take_line_end();
+      return;
+    }
     std::size_t most = 0;
     for (const char candidate : {',', ';', '\t'}) {
       std::size_t count = 0;
@@ -117,11 +123,19 @@ Csv parse_csv(const std::string& text, const std::vector<std::string>& columns, 
   std::vector<std::string> cells;
   if (columns.empty() && reader.read_row(cells)) out.columns = std::move(cells);
   while (reader.read_row(cells)) {
-    if (cells.size() != out.columns.size())
-      reader.fail(reader.row_line(), cells_text(cells.size()) + " in a table of " + std::to_string(out.columns.size()) + " columns",
-                  "every row has a cell for each column; a cell with the separator in it is quoted");
     out.rows.push_back(std::move(cells));
     out.lines.push_back(reader.row_line());
+  }
+  const auto is_longer = [&](const auto& row) { return row.size() == out.columns.size() + 1; };
+  const auto has_last = [](const auto& row) { return !row.back().empty(); };  // no separator that ends each row
+  // R's write.table gives row names no column in the first line.
+  if (columns.empty() && std::all_of(out.rows.begin(), out.rows.end(), is_longer) &&
+      std::any_of(out.rows.begin(), out.rows.end(), has_last))
+    out.columns.insert(out.columns.begin(), "");
+  for (std::size_t row = 0; row < out.rows.size(); ++row) {
+    if (const auto count = out.rows[row].size(); count != out.columns.size())
+      reader.fail(out.lines[row], cells_text(count) + " in a table of " + std::to_string(out.columns.size()) + " columns",
+                  "every row has a cell for each column; a cell with the separator in it is quoted");
   }
   return out;
 }

@@ -13,7 +13,8 @@ struct Csv {
   std::vector<std::int64_t> lines;             ///< where each row begins in the file
 };
 
-/// `columns`: of a file without a header line; the first line has the names if there are none. Blanks around a cell that is not quoted do
+/// `columns`: of a file without a header line; the first line has the names if there are none, "" where it has one fewer than the next
+/// line. Blanks around a cell that is not quoted do
 /// not count, and neither do empty lines. Throws DataError with `file` and the line for a row of another width than the first and for
 /// quotes that do not close.
 Csv parse_csv(const std::string& text, const std::vector<std::string>& columns, const std::string& file);

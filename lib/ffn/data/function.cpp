@@ -6,6 +6,7 @@
 
 #include "ffn/base/error.hpp"
 #include "ffn/base/random.hpp"
+#include "ffn/base/shell.hpp"
 #include "ffn/base/suggest.hpp"
 #include "ffn/data/table_columns.hpp"
 
@@ -19,6 +20,26 @@ constexpr std::int64_t kMostGroups = 65536;
 constexpr std::size_t kPatternStream = 0, kJitterStream = 1, kNoiseStream = 2, kFirstInputStream = 4;
 
 }  // namespace
+
+std::string describe_targets(const FunctionConfig& config) {
+  if (config.target.empty()) return "";
+  const auto values = FunctionTask(config, {{0, 1}}).validation(1024).values;
+  const auto count = static_cast<double>(values.size());
+  double mean = 0, squares = 0;
+  for (const double x : values) mean += x / count;
+  for (const double x : values) squares += (x - mean) * (x - mean) / count;
+  const double deviation = std::sqrt(squares);
+  constexpr double kLarge = 100, kSmall = 0.01;  // a network starts with outputs near 0 and 1
+  if (deviation == 0 || (deviation >= kSmall && std::abs(mean) + deviation <= kLarge)) return "";
+  const auto shown = [](double x) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.3g", x);
+    return std::string(text);
+  };
+  return "targets have mean " + shown(mean) + " and deviation " + shown(deviation) +
+         ", and are not standardised: networks learn numbers near 1 best; write task.target=" +
+         shell_word("((" + config.target + ") - " + shown(mean) + ") / " + shown(deviation));
+}
 
 TaskShape shape_of(const FunctionConfig& config) {
   const FunctionTaskSpec spec = function_task(config);
@@ -97,11 +118,14 @@ void FunctionTask::fail(const Numbers& numbers, std::int64_t example, double res
   char shown[32];
   std::snprintf(shown, sizeof shown, "%.6g", result);
   const bool is_class = key == "label";
+  const bool may_mean_power = std::isnan(result) && (is_class ? config_.label : config_.target).find('^') != std::string::npos;
   throw DataError("task." + key + " is " + shown + " for " + join(values) + "; " +
                       (is_class         ? "a label is a whole number from 0 to " + std::to_string(shape_.num_classes - 1)
                        : key == "group" ? "a group is a whole number from 0 to " + std::to_string(kMostGroups - 1)
                                         : "it has to be finite"),
-                  is_class ? "set task.classes, or change the formula" : "change the formula or the inputs' range");
+                  may_mean_power ? "'^' is exclusive or, of whole numbers; a power is written pow(x, n)"
+                  : is_class     ? "set task.classes, or change the formula"
+                                 : "change the formula or the inputs' range");
 }
 
 void FunctionTask::write_inputs(const Numbers& numbers, std::int64_t examples, float* to) const {

@@ -8,6 +8,9 @@ namespace ffn {
 
 TaskShape shape_of(const FunctionConfig& config);
 
+/// Of targets far from 1 in size: that they are not standardised, and what to write; empty of others.
+std::string describe_targets(const FunctionConfig& config);
+
 class FunctionTask final : public Task {
  public:
   /// Throws DataError where the formula gives no class, or no finite number, for inputs that can be drawn.

@@ -67,6 +67,8 @@ std::vector<std::uint32_t> alphabet_of(const Metadata& metadata) {
 
 std::string describe_data(const TaskConfig& config) {
   if (const auto* images = std::get_if<ImagesConfig>(&config)) return describe_images(*read_images(images->directory), *images);
+  const auto* function = std::get_if<FunctionConfig>(&config);
+  if (const std::string targets = function ? describe_targets(*function) : ""; !targets.empty()) return targets;
   const auto* table = std::get_if<TableConfig>(&config);
   return table ? describe_table(*read_table(*table), *table) : known_ceiling(config);
 }

@@ -7,6 +7,7 @@
 #include "ffn/config/json_writer.hpp"
 #include "ffn/config/younger_keys.hpp"
 #include "ffn/data/corpus.hpp"
+#include "ffn/data/images.hpp"
 
 namespace ffn {
 
@@ -115,7 +116,12 @@ std::string run_identity(const RunConfig& config, const std::string& text) { ret
 
 std::string data_hash_now(const RunConfig& config) {
   std::string hashes;
-  for (const auto& file : data_files(config.task)) hashes += (hashes.empty() ? "" : ",") + file_identity(file.path);
+  for (const auto& file : data_files(config.task)) {
+    const bool is_table = std::holds_alternative<TableConfig>(config.task);
+    hashes += (hashes.empty() ? "" : ",") + (std::holds_alternative<ImagesConfig>(config.task)
+                                                 ? read_images(file.path)->sha256
+                                                 : file_identity(file.path, is_table ? "table" : "text file"));
+  }
   return hashes;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <map>
 #include <mutex>
@@ -14,6 +15,7 @@
 #include "ffn/base/files.hpp"
 #include "ffn/base/hash.hpp"
 #include "ffn/base/json_document.hpp"
+#include "ffn/base/shell.hpp"
 #include "ffn/base/suggest.hpp"
 #include "ffn/base/utf8.hpp"
 #include "ffn/data/corpus.hpp"
@@ -58,6 +60,44 @@ std::string few_of(std::vector<std::string> names) {
   return join(names) + (count > kShown ? " and " + std::to_string(count - kShown) + " more" : "");
 }
 
+// A number that is written in another way: what it is, or none.
+std::string notation_of(const std::string& cell) {
+  static const std::vector<std::pair<const char*, const char*>> marks{{"%", "a percentage"},
+                                                                      {"$", "an amount of money"},
+                                                                      {"\u20AC", "an amount of money"},
+                                                                      {"\u00A3", "an amount of money"},
+                                                                      {"\u00A5", "an amount of money"},
+                                                                      {"\u2212", "a number with another minus sign"},
+                                                                      {"\u00A0", "a number with gaps"},
+                                                                      {"\u202F", "a number with gaps"},
+                                                                      {" ", "a number with gaps"},
+                                                                      {"'", "a number with marks between digits"},
+                                                                      {"_", "a number with marks between digits"},
+                                                                      {",", "a number with commas"}};
+  std::string rest = cell, what;
+  for (const auto& [mark, name] : marks) {
+    for (std::size_t at = 0; (at = rest.find(mark)) != std::string::npos; what = what.empty() ? name : what)
+      rest.erase(at, std::strlen(mark));
+  }
+  if (!what.empty() && number_of(rest)) return what;
+  unsigned first = 0, second = 0, third = 0;
+  char mark[2], again[2];
+  if (cell.empty() || cell[0] < '0' || cell[0] > '9') return "";
+  if (std::sscanf(cell.c_str(), "%4u%1[-/.]%2u%1[-/.]%4u", &first, mark, &second, again, &third) == 5 && mark[0] == again[0] &&
+      (mark[0] != '.' || first > 31 || third > 31))  // 1.2.3 is a version
+    return "a date";
+  return std::sscanf(cell.c_str(), "%2u:%2u", &first, &second) == 2 ? "a time" : "";
+}
+
+// Whether a whole number is beyond those that a double has, as 9007199254740993 is.
+bool is_rounded(const std::string& cell, double number) {
+  constexpr double kExact = 0x1p53;
+  if (std::abs(number) < kExact || cell.find_first_not_of("+-0123456789") != std::string::npos) return false;
+  char read[64];
+  std::snprintf(read, sizeof read, "%.0f", number);
+  return cell.substr(cell[0] == '+') != read;
+}
+
 class TableReader {
  public:
   explicit TableReader(const TableConfig& config) : config_(config), bytes_(bytes_of(config.file)) {
@@ -69,6 +109,10 @@ class TableReader {
     DataTable out;
     out.sha256 = sha256_hex(bytes_);
     const auto inputs = input_names();
+    for (std::size_t i = 0; i < csv_.columns.size(); ++i) {
+      if (csv_.columns[i].empty()) out.columns_left_out.push_back("column " + std::to_string(i + 1));
+    }
+    for (const auto& name : inputs) check_numbering(name);
     leave_out_rows(inputs, out);
     const bool is_label = config_.target.empty();
     out.target = column_of(target_name(), is_label ? "category" : "number", false);
@@ -131,7 +175,7 @@ class TableReader {
       throw DataError(
           file + ": the table has " + std::to_string(bytes >> 20) + " MiB; at most " + std::to_string(kMostBytes >> 20) + " are read",
           "take a part of its rows");
-    return text_of_file(file);
+    return text_of_file(file, "table");
   }
 
   static std::vector<std::string> names_in(const Json& list) { return list.get<std::vector<std::string>>(); }
@@ -148,9 +192,13 @@ class TableReader {
     if (config_.columns->empty() && std::all_of(columns.begin(), columns.end(), [](const auto& name) { return number_of(name); }))
       fail("the first line has numbers, not the columns' names", "name them: task.columns='[\"a\", \"b\", …]'");
     for (auto name = columns.begin(); name != columns.end(); ++name) {
-      if (name->empty())
-        fail("column " + std::to_string(name - columns.begin() + 1) + " has no name", "name it in the first line, or all in task.columns");
-      if (std::find(columns.begin(), name, *name) != name) fail("two columns are called " + quoted(*name), "give each its own name");
+      const auto index = static_cast<std::size_t>(name - columns.begin());
+      // The first has row names, as R and pandas write them; a spreadsheet leaves empty ones behind.
+      if (name->empty() && index > 0 &&
+          !std::all_of(csv_.rows.begin(), csv_.rows.end(), [&](const auto& row) { return row[index].empty(); }))
+        fail("column " + std::to_string(index + 1) + " has no name", "name it in the first line");
+      if (!name->empty() && std::find(columns.begin(), name, *name) != name)
+        fail("two columns are called " + quoted(*name), "give each its own name");
     }
     const auto require_column = [&](const std::string& key, const std::string& name) {
       if (std::find(columns.begin(), columns.end(), name) == columns.end())
@@ -177,13 +225,47 @@ class TableReader {
     std::vector<std::string> out;
     for (const auto& name : csv_.columns) {
       const bool is_split = !config_.is_drawn() && name == config_.split;
-      if (name != target_name() && !is_split && std::find(ignored.begin(), ignored.end(), name) == ignored.end()) out.push_back(name);
+      if (!name.empty() && name != target_name() && !is_split && std::find(ignored.begin(), ignored.end(), name) == ignored.end())
+        out.push_back(name);
     }
     return out;
   }
 
   std::size_t place_of(const std::string& name) const {
     return static_cast<std::size_t>(std::find(csv_.columns.begin(), csv_.columns.end(), name) - csv_.columns.begin());
+  }
+
+  std::string ignoring(const std::string& name) const {
+    Json names = *config_.ignore;
+    names.push_back(name);
+    return "task.ignore=" + shell_word(dump_json(names));
+  }
+
+  std::string typed(const std::string& name, const char* type) const {
+    Json types = *config_.types;
+    types[name] = type;
+    return "task.types=" + shell_word(dump_json(types));
+  }
+
+  // Refuses whole numbers side by side, each once in whatever order: an Id. Few rows may have them by chance.
+  void check_numbering(const std::string& name) const {
+    constexpr std::size_t kFew = 20;
+    const std::size_t count = csv_.rows.size(), column = place_of(name);
+    if (count < kFew || config_.types->contains(name)) return;
+    std::vector<double> cells;
+    for (const auto& row : csv_.rows) {
+      const auto number = number_of(row[column]);
+      if (!number || *number < 0 || *number != std::nearbyint(*number)) return;
+      cells.push_back(*number);
+    }
+    std::sort(cells.begin(), cells.end());
+    for (std::size_t i = 1; i < count; ++i) {
+      if (cells[i] != cells[i - 1] + 1) return;
+    }
+    char range[80];
+    std::snprintf(range, sizeof range, "%.0f to %.0f", cells.front(), cells.back());
+    fail("column " + name + " numbers the rows (" + range + "), and says nothing about others",
+         "leave it out: " + ignoring(name) + "; if it is a quantity, say so: " + typed(name, "number"));
   }
 
   bool may_be_any(const std::string& name) const { return config_.types->value(name, "") == "category"; }  // as the user says
@@ -241,7 +323,7 @@ class TableReader {
     const auto index = place_of(name);
     DataColumn out{name, {}, std::vector<double>(csv_.rows.size())};
     const bool any = may_be_any(name);
-    std::size_t numbers = 0, missing = 0, first_text = csv_.rows.size();
+    std::size_t numbers = 0, missing = 0, notations = 0, first_text = csv_.rows.size(), first_notation = first_text;
     for (std::size_t row = 0; row < csv_.rows.size(); ++row) {
       const std::string& cell = csv_.rows[row][index];
       if (cell.empty() || (!any && is_missing_word(cell))) {
@@ -256,7 +338,14 @@ class TableReader {
         fail_at(row, index, "the number " + quoted(cell) + " has a comma",
                 "write decimals with a point and thousands without a sign, or call the column a category in task.types");
       const auto number = number_of(cell);
-      if (!number && type == "number") fail_at(row, index, quoted(cell) + " is not a number", number_remedy(name));
+      const std::string notation = number || type == "category" ? "" : notation_of(cell);
+      if (!number && type == "number")
+        fail_at(row, index, quoted(cell) + (notation.empty() ? " is not a number" : " is " + notation), number_remedy(name));
+      if (type.empty() && number && is_rounded(cell, *number))
+        fail_at(row, index, "the number " + cell + " is beyond 2^53, where numbers are rounded",
+                "if its values are names, say " + typed(name, "category") + " or " + ignoring(name) + "; of a quantity, say " +
+                    typed(name, "number"));
+      if (!notation.empty() && notations++ == 0) first_notation = row;
       if (number && type != "category" && first_text == csv_.rows.size() && std::abs(*number) > kLargest)
         fail_at(row, index, "the number " + cell + " is too large", "scale the column");
       if (number) ++numbers;
@@ -264,9 +353,15 @@ class TableReader {
       out.cells[row] = number.value_or(0);
     }
     const std::size_t present = csv_.rows.size() - missing;
+    if (type.empty() && notations > 0 && 2 * (numbers + notations) > present)
+      fail_at(
+          first_notation, index, quoted(csv_.rows[first_notation][index]) + " is " + notation_of(csv_.rows[first_notation][index]),
+          "write numbers with digits and a point alone, such as 45 for 45%, 1000 for $1,000 and days since the first for dates; or leave the "
+          "column out: " +
+              ignoring(name) + "; or take each as a category: " + typed(name, "category"));
     if (type.empty() && numbers < present && 10 * numbers >= 9 * present)
       fail_at(first_text, index, quoted(csv_.rows[first_text][index]) + " is not a number, but most cells of the column are",
-              "write the number, or say task.types='{" + dump_json(Json(name)) + ": \"category\"}'");
+              "write the number, or say " + typed(name, "category"));
     if (type == "category" || first_text < csv_.rows.size()) make_category(index, out);
     else out.has_missing = missing > 0;
     return out;
@@ -275,8 +370,7 @@ class TableReader {
   std::string missing_remedy(const std::string& name, const std::string& cell) const {
     const bool is_input = name != config_.target && name != config_.label;
     return std::string("write a value, or leave rows with gaps out: task.missing=drop_rows") +
-           (is_input ? "; or take the mean and an indicator in their place: task.missing=mean; or leave out the column: task.ignore='[" +
-                           dump_json(Json(name)) + "]'"
+           (is_input ? "; or take the mean and an indicator in their place: task.missing=mean; or leave out the column: " + ignoring(name)
                      : "") +
            (name != config_.target && !cell.empty() ? "; or call the column a category in task.types" : "");
   }
@@ -329,12 +423,17 @@ class TableReader {
   }
 
   void check_input(const DataColumn& column, const DataColumn& target) const {
-    const std::string ignore = "leave it out: task.ignore='[" + dump_json(Json(column.name)) + "]'";
+    const std::string ignore = "leave it out: " + ignoring(column.name);
     const bool is_empty = std::all_of(column.cells.begin(), column.cells.end(), [](double cell) { return cell == kMissing; });
     if (is_empty || column.values == std::vector<std::string>{""})
       fail("column " + column.name + " has no value", ignore);
+    constexpr std::size_t kFewValues = 10;
     if (column.values.size() == csv_.rows.size())
       fail("column " + column.name + " has another text in every row: it names the rows and says nothing about others", ignore);
+    if (column.values.size() > std::max(kFewValues, csv_.rows.size() / 10) && !config_.types->contains(column.name))
+      fail("column " + column.name + " has " + std::to_string(column.values.size()) + " different texts in " +
+               std::to_string(csv_.rows.size()) + " rows, such as " + quoted(column.values[0]) + ": few rows for each",
+           ignore + "; or take them as categories: " + typed(column.name, "category"));
     const bool is_copy = target.is_number() ? column.is_number() && column.cells == target.cells : is_recoded(column.cells, target.cells);
     if (is_copy) fail("column " + column.name + " says in every row what " + target.name + " is: a model would learn to copy it", ignore);
   }
@@ -419,6 +518,7 @@ std::string describe_table(const DataTable& table, const TableConfig& config) {
          (categories.empty() ? "" : "; categories: " + few_of(categories)) +
          (target.is_number() ? "; target: " + target.name : "; label: " + target.name + " (" + few_of(target.values) + ")") +
          (config.is_drawn() ? "" : "; split by " + config.split) +
+         (table.columns_left_out.empty() ? "" : "; left out, as without a name: " + few_of(table.columns_left_out)) +
          (table.rows_left_out == 0 ? ""
                                    : "; " + std::to_string(table.rows_left_out) + (table.rows_left_out == 1 ? " row" : " rows") +
                                          " with missing cells left out") +

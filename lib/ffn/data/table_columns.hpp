@@ -27,7 +27,8 @@ struct DataTable {
   DataColumn target;                      ///< of the label or of the target
   std::vector<std::int64_t> row_numbers;  ///< (rows) in the file, from 1: task.missing leaves out some
   std::int64_t rows_left_out = 0;
-  std::vector<char> held_out;  ///< (rows) whether the split column says so; empty where rows are drawn
+  std::vector<std::string> columns_left_out;  ///< those without a name
+  std::vector<char> held_out;                 ///< (rows) whether the split column says so; empty where rows are drawn
   /// (rows) The first row that has the same inputs and the same target: the row itself unless it repeats one.
   std::vector<std::uint32_t> first_alike;
   std::string sha256;  ///< of the file: part of a run's identity

@@ -251,6 +251,8 @@ class TaskCompiler {
       fail(tree, function + (joins ? " takes one or more values, got 0" : " takes 1 value, got " + std::to_string(tree.parts.size())));
     for (const auto& part : tree.parts) out.operands.push_back(step(part));
     const auto operand = [&](std::size_t i) -> const Step& { return steps_[out.operands[i]]; };
+    if (function == "^" && operand(1).is_number() && !operand(0).is_number() && operand(1).number != 0 && operand(1).number != 1)
+      fail(tree, "'^' is exclusive or; a power is written pow(x, n), and an exclusive or with a number has the number first: n ^ x");
     std::vector<Values> values;
     out.width = joins ? 0 : 1;
     for (std::size_t i = 0; i < out.operands.size(); ++i) {

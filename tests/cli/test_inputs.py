@@ -483,6 +483,19 @@ class Terminal(Program):
 
 
 class Texts(Program):
+    def test_bits_per_byte_are_bits_per_char_over_the_bytes_of_what_was_validated(self):
+        text = "".join("aé€😀\n"[i * i % 7 % 5] if i > 150 else "ab\n"[i % 3] for i in range(400))  # the last 40 are held out, in windows of 12 with the character behind each
+        config = self.write("bytes.json", {"name": "bytes", "task": {"kind": "text", "file": self.write("t.txt", text).name, "context": 12},
+                                           "model": {"d_model": 8}, "train": {"steps": 3, "eval_every": 3}})
+        for split, seeds in (("fixed", 1), ("per_seed", 2)):
+            self.ok("--config", config, f"task.split={split}", f"seeds={seeds}", f"name={split}", "-q")
+        validated = text[361:397].encode()
+        bits = [[record(run)["summary"]["metrics"][f"val/bits_per_{unit}"]["final"] for unit in ("char", "byte")]
+                for split in ("fixed", "per_seed") for run in sorted((self.tmp / "runs" / split).rglob("seed-*"))]
+        self.assertEqual(len(bits), 3)
+        self.assertAlmostEqual(bits[0][0] / bits[0][1], len(validated) / 36, places=6)
+        self.assertGreater(abs(bits[1][0] / bits[1][1] - bits[2][0] / bits[2][1]), 1e-3)
+
     def test_a_program_is_no_text_of_any_encoding(self):
         self.assertNotIn("UTF-", self.refused(3, "text", "task.file=/bin/ls", says="/bin/ls is no text").split("hint")[0])
 

@@ -70,7 +70,8 @@ TEST_CASE("of many runs those that are drawn are even in rank") {
 }
 
 TEST_CASE("losses and their gradients have a floor, and what is 0 for other reasons has none") {
-  for (const char* name : {"val/loss", "train/loss", "val/bits_per_char", "train/grad_norm"}) CHECK(floor_of(name) == 1e-8);
+  for (const char* name : {"val/loss", "train/loss", "val/bits_per_char", "val/bits_per_byte", "train/grad_norm"})
+    CHECK(floor_of(name) == 1e-8);
   for (const char* name : {"val/accuracy", "val/perplexity", "ffn/dead_units", "moe/max_violation", "train/balance_loss"})
     CHECK_FALSE(floor_of(name));
   CurveSet set{"val/loss", false, ShownCentre::geometric_mean, std::nullopt, {}, {}, {}};

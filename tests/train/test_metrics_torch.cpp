@@ -3,6 +3,7 @@
 // weight or not at all, shows here.
 #include "cases.hpp"
 #include "ffn/base/random.hpp"
+#include "ffn/base/utf8.hpp"
 #include "ffn/config/parameters.hpp"
 #include "ffn/layers/loss_torch.hpp"
 #include "ffn/layers/network_torch.hpp"
@@ -137,6 +138,11 @@ class Reference {
     }
     if (std::holds_alternative<TextConfig>(config_.task)) {
       out["val/bits_per_char"] = mean / std::log(2.0);
+      const auto alphabet = alphabet_of(task_->metadata(0));
+      std::string validated;
+      for (std::int64_t i = 0; i < set.labels.numel(); ++i)
+        append_utf8(validated, alphabet.at(static_cast<std::size_t>(set.labels.flatten()[i].item<std::int64_t>())));
+      out["val/bits_per_byte"] = out["val/bits_per_char"] * static_cast<double>(set.labels.numel()) / static_cast<double>(validated.size());
       out["val/perplexity"] = std::exp(mean);
     }
     return out;

@@ -39,6 +39,7 @@ const std::vector<MetricRow>& metric_catalogue() {
                                               metric::kValMajorityAccuracy,
                                               metric::kValMeanRmse,
                                               metric::kValBitsPerChar,
+                                              metric::kValBitsPerByte,
                                               metric::kValPerplexity,
                                               metric::kValBitsPerParam,
                                               metric::kValMostBitsPerParam,

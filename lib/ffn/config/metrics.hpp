@@ -81,6 +81,9 @@ inline constexpr MetricRow kValMajorityAccuracy{
 inline constexpr MetricRow kValMeanRmse{"val/mean_rmse", false, LoggedBy::number_tables,
                                         "val/rmse of one answer to everything, the mean of the training targets; a model has to beat it"};
 inline constexpr MetricRow kValBitsPerChar{"val/bits_per_char", false, LoggedBy::text_tasks, "val/loss in bits, text only"};
+inline constexpr MetricRow kValBitsPerByte{
+    "val/bits_per_byte", false, LoggedBy::text_tasks,
+    "val/bits_per_char over the mean UTF-8 bytes of a validated character: comparable with models of bytes or words, text only"};
 inline constexpr MetricRow kValPerplexity{"val/perplexity", false, LoggedBy::text_tasks, "exp(val/loss), text only", 1};
 
 // Allen-Zhu and Li 2024, "Physics of Language Models: Part 3.3", arXiv:2404.05405, count bits for each parameter. Right answers alone would

@@ -103,7 +103,7 @@ ValueRange range_of(const std::string& metric) {
 }
 
 std::optional<double> floor_of(const std::string& metric) {
-  for (const auto& row : {metric::kTrainLoss, metric::kTrainGradNorm, metric::kValLoss, metric::kValBitsPerChar}) {
+  for (const auto& row : {metric::kTrainLoss, metric::kTrainGradNorm, metric::kValLoss, metric::kValBitsPerChar, metric::kValBitsPerByte}) {
     if (metric == row.name) return 1e-8;
   }
   return std::nullopt;

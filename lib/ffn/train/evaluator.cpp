@@ -31,17 +31,30 @@ double share_of(std::int64_t label, const std::int64_t* labels, std::int64_t cou
   return static_cast<double>(std::count(labels, labels + count, label)) / static_cast<double>(count);
 }
 
+// Of a character in UTF-8.
+double mean_bytes(const std::vector<std::uint32_t>& alphabet, const std::int64_t* labels, std::int64_t count) {
+  std::int64_t bytes = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::uint32_t c = alphabet[static_cast<std::size_t>(labels[i])];
+    bytes += 1 + (c >= 0x80) + (c >= 0x800) + (c >= 0x10000);
+  }
+  return static_cast<double>(bytes) / static_cast<double>(count);
+}
+
 }  // namespace
 
 Evaluator::Evaluator(const Task& task, std::int64_t max_examples, std::int64_t ffn_parameters)
     : shape_(task.shape()), ffn_parameters_(static_cast<double>(ffn_parameters)) {
   const bool of_classes = shape_.target == Target::classes;
   for (std::int64_t run = 0; run < task.num_runs(); ++run) target_unit_.push_back(task.target_unit(static_cast<std::size_t>(run)));
-  if (of_classes && !task.constant_answer(0)) return;
+  const auto metadata = task.metadata(0);
+  const std::vector<std::uint32_t> alphabet = metadata.count("alphabet") > 0 ? alphabet_of(metadata) : std::vector<std::uint32_t>();
+  if (of_classes && !task.constant_answer(0) && alphabet.empty()) return;
   ExampleSet validation = task.validation(max_examples);
   const std::int64_t positions = validation.count * shape_.sequence_length, numbers = positions * shape_.num_classes;
   for (std::int64_t run = 0; run < task.num_runs(); ++run) {
     const BatchPlace at = task.place(validation, run);
+    if (!alphabet.empty() && (run == 0 || !validation.shared)) bytes_.push_back(mean_bytes(alphabet, at.labels, positions));
     if (!of_classes && (run == 0 || !validation.shared)) target_variance_.push_back(variance(at.values, positions, shape_.num_classes));
     const auto answer = task.constant_answer(static_cast<std::size_t>(run));
     if (!answer) continue;
@@ -64,6 +77,7 @@ MeasuredMetrics Evaluator::metrics(std::size_t run, const LossSums& sums) const 
   if (!baseline_.empty())
     out.emplace_back(shape_.target == Target::classes ? &metric::kValMajorityAccuracy : &metric::kValMeanRmse, baseline_[run]);
   out.emplace_back(&metric::kValBitsPerChar, mean / std::log(2.0));
+  if (!bytes_.empty()) out.emplace_back(&metric::kValBitsPerByte, mean / std::log(2.0) / bytes_[bytes_.size() == 1 ? 0 : run]);
   out.emplace_back(&metric::kValPerplexity, std::exp(mean));
   const double keys_per_parameter = static_cast<double>(shape_.input_width) / ffn_parameters_, bits = std::log2(shape_.num_classes);
   out.emplace_back(&metric::kValBitsPerParam, keys_per_parameter * (bits - mean / std::log(2.0)));

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -19,6 +18,7 @@
 #include "ffn/config/metrics.hpp"
 #include "ffn/config/names.hpp"
 #include "ffn/report/answer_history.hpp"
+#include "ffn/report/cells.hpp"
 #include "ffn/report/fit.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/shown.hpp"
@@ -28,6 +28,10 @@
 namespace ffn::app {
 
 namespace {
+
+double rate_of(const RunConfig& config) {
+  return std::visit([](const auto& optimizer) { return optimizer.lr; }, config.train.optimizer);
+}
 
 // Not because every seed gave the same.
 bool fresh_seeds_may_tell(const PairResult& pair) {
@@ -134,14 +138,47 @@ std::int64_t first_of_fresh_seeds(const Study& study, std::size_t count, std::in
   return first;
 }
 
-constexpr const char* kSettled = "-settled";
-
 // "x-settled", or what is not taken.
-std::string free_name(const Plan& plan) {
-  const std::string name = plan.study.name.substr(0, kLongestName - std::strlen(kSettled) - 3) + kSettled;
+std::string free_name(const Plan& plan, const std::string& ending) {
+  const std::string name = plan.study.name.substr(0, kLongestName - ending.size() - 3) + ending;
   std::string out = name;
   for (int n = 2; path_exists(plan.directory.parent_path() / out); ++n) out = name + "-" + std::to_string(n);
   return out;
+}
+
+std::string short_number(double x) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g", x);
+  return text;
+}
+
+// A tuned key's grid, one step further at the ends at which variants did best; empty where none did, or it is no grid of numbers.
+std::string wider_grid(const TuningResult& tuned, std::size_t axis) {
+  std::set<double> grid;
+  bool whole = true, lower = false, higher = false;
+  for (const auto& point : tuned.variants.at(0).curve) {
+    const auto& value = *point.values.at(axis);
+    if (!value.is_number() || !(value.get<double>() > 0)) return "";
+    whole = whole && value.is_number_integer();
+    grid.insert(value.get<double>());
+  }
+  if (grid.size() < 2) return "";
+  for (const auto& variant : tuned.variants) {
+    if (std::find(variant.edge.begin(), variant.edge.end(), tuned.keys[axis]) == variant.edge.end()) continue;
+    for (const auto& point : variant.curve) {
+      if (point.chosen == 0) continue;
+      lower = lower || point.values[axis]->get<double>() == *grid.begin();
+      higher = higher || point.values[axis]->get<double>() == *grid.rbegin();
+    }
+  }
+  if (!lower && !higher) return "";
+  const auto step = [&](double end, double next) { return whole ? std::max(1.0, std::round(end * end / next)) : end * end / next; };
+  const double below = step(*grid.begin(), *std::next(grid.begin())), above = step(*grid.rbegin(), *std::next(grid.rbegin()));
+  if (lower) grid.insert(below);
+  if (higher) grid.insert(above);
+  std::vector<std::string> values;
+  for (const double x : grid) values.push_back(whole ? std::to_string(std::llround(x)) : short_number(x));
+  return join(values, ",");
 }
 
 std::string settling_command(const Plan& plan, const Comparison& c, const CommonOptions& common, const Finer& finer) {
@@ -150,10 +187,14 @@ std::string settling_command(const Plan& plan, const Comparison& c, const Common
   const auto first = first_of_fresh_seeds(study, SequentialSeeds().max, c.history.last_seed);
   if (finer.eval_every > 0) set_key(words, "train.eval_every", std::to_string(finer.eval_every), common.description);
   if (!finer.min_effect.empty()) set_key(words, "compare.min_effect", finer.min_effect, common.description);
+  for (std::size_t axis = 0; c.tuned && axis < c.tuned->keys.size(); ++axis) {
+    if (const auto grid = wider_grid(*c.tuned, axis); !grid.empty())
+      set_key(words, "tune." + c.tuned->keys[axis], grid, common.description);
+  }
   // A growing study takes neither.
   if (study.config.compare.interaction) set_key(words, "compare.interaction", "false", common.description);
   if (study.config.compare.pairs == "best") set_key(words, "compare.pairs", "all", common.description);
-  set_key(words, "name", free_name(plan), common.description);
+  set_key(words, "name", free_name(plan, c.splits_rows ? "-fresh" : "-settled"), common.description);
   set_key(words, "seeds", fresh_seeds(c, first), common.description);
   return shell_command(words);
 }
@@ -170,17 +211,24 @@ std::string tuning_command(const Plan& plan, const Comparison& c, const CommonOp
     return "";
   auto words = words_again(plan, common);
   std::vector<std::string> rates;
-  for (const double times : {0.1, 0.3, 1.0, 3.0, 10.0}) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.3g", times * rate);
-    rates.emplace_back(text);
-  }
+  for (const double times : {0.1, 0.3, 1.0, 3.0, 10.0}) rates.push_back(short_number(times * rate));
   set_key(words, "name", name, common.description);
   set_key(words, "train.optimizer.lr", "", common.description);
   words.pop_back();  // a rate that was given has no effect beside those that are tuned over
   set_key(words, "tune.train.optimizer.lr", join(rates, ","), common.description);
   if (!plan.study.config.expect->empty()) set_key(words, "expect", "[]", common.description);  // claims are about the study's own settings
   set_key(words, "tune.retune", "per_seed", common.description);  // one choice for all seeds is drawn by chance, too
+  return shell_command(words);
+}
+
+// The same study at a tenth of its rate, where it has one.
+std::string slower_command(const Plan& plan, const CommonOptions& common) {
+  std::set<double> rates;
+  for (const auto& variant : plan.study.variants) rates.insert(rate_of(variant.config));
+  if (rates.size() != 1 || plan.study.tune) return "";
+  auto words = words_again(plan, common);
+  set_key(words, "train.optimizer.lr", short_number(*rates.begin() / 10), common.description);
+  set_key(words, "name", free_name(plan, "-slower"), common.description);
   return shell_command(words);
 }
 
@@ -195,13 +243,21 @@ Next next_of(const Plan& plan, const Comparison& c, const StudyEnd& end, const C
   if (end.num_failed > 0)
     return {"next, once what made runs fail is put right (see above), the same command trains those:",
             shell_command(words_again(plan, common)), "", "", ""};
-  if (end.all_diverged) return {"", "", "numbers:", numbers, ""};
-  if (is_to_be_settled(plan, c)) {
+  if (end.all_diverged) {
+    const auto command = slower_command(plan, common);
+    return {command.empty() ? "" : "next, at a tenth of the learning rate:", command, "numbers:", numbers, ""};
+  }
+  bool widens = false;
+  for (std::size_t axis = 0; c.tuned && axis < c.tuned->keys.size(); ++axis) widens = widens || !wider_grid(*c.tuned, axis).empty();
+  if (is_to_be_settled(plan, c) || (widens && !plan.study.growing && !plan.study.seeds.empty())) {
     const auto finer = finer_question(plan, c);
     const std::string note = "The command below sets compare.min_effect to " + finer.min_effect +
+                             (c.as_ratios ? " (a factor of 1.1)" : " (" + metric_header(c.metric) + ")") +
                              "; set it to the smallest difference that matters to you. Without it, variants that do not differ take all "
                              "the seeds and end undecided.";
-    const char* why = c.history.qualification.empty() ? "next, for what is not sure:" : "next, for a sure answer:";
+    const char* why = widens                            ? "next, with a wider grid:"
+                      : c.history.qualification.empty() ? "next, for what is not sure:"
+                                                        : "next, for a sure answer:";
     return {why, settling_command(plan, c, common, finer), "pictures:", pictures, finer.min_effect.empty() ? "" : note};
   }
   if (const auto command = tuning_command(plan, c, common); !command.empty())
@@ -210,6 +266,11 @@ Next next_of(const Plan& plan, const Comparison& c, const StudyEnd& end, const C
 }
 
 }  // namespace
+
+std::string against_divergence(const RunConfig& config) {
+  return "a lower train.optimizer.lr such as " + short_number(rate_of(config) / 10) +
+         (config.train.clip_norm > 0 ? " may help" : " or train.clip_norm=1 may help");
+}
 
 std::string sentence_and_command(const std::string& sentence, const std::string& command, int fd) {
   const bool one_line = fd == STDERR_FILENO && !is_terminal(fd);

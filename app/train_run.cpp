@@ -101,8 +101,7 @@ void print_divergence(const RunConfig& config, const std::optional<Divergence>& 
   if (!divergence) return;
   const bool by_start = divergence->step == 0 && !config.model.init_from.empty();
   print_text("diverged at step " + format_count(divergence->step) + "; " +
-             (by_start ? "the weights of model.init_from are too large: start from a run that ended well"
-                       : "a lower train.optimizer.lr or train.clip_norm=1 may help"));
+             (by_start ? "the weights of model.init_from are too large: start from a run that ended well" : against_divergence(config)));
 }
 
 // "Learned: all 4 patterns right from step 7 on", or how far it came.

@@ -145,9 +145,8 @@ int train_study(const Study& given, const std::string& source, const TrainOption
            (outcome.diverged > 0 ? ", " + format_count(outcome.diverged) + " diverged" : "") +
            (outcome.failed.empty() ? "" : ", " + format_count(outcome.failed.size()) + " failed (see their run.json)"));
   if (all_diverged)
-    log_error(
-        "every run diverged: there is nothing to compare. A lower train.optimizer.lr or train.clip_norm=1 may help, "
-        "with --fresh or another name");
+    log_error("every run diverged: there is nothing to compare; " + against_divergence(study.variants.at(0).config) +
+              ", with --fresh or another name");
   if (outcome.interrupted) say_how_to_go_on(common);
   else if (part.empty()) log_info(last_lines(plan, comparison, {outcome.failed.size(), all_diverged}, common));
   else

@@ -313,7 +313,10 @@ class Words(ProgramTest):
         study = ("xor", "name=div", "model.ffn.activation=relu,gelu", "train.optimizer.kind=sgd", "train.optimizer.lr=1e30", "train.steps=60", "seeds=3")
         for _ in range(2):  # found finished, too
             said = self.fails(1, *study)
-            self.assertIn("every run diverged: there is nothing to compare. A lower train.optimizer.lr", said)
+            self.assertIn("every run diverged: there is nothing to compare; a lower train.optimizer.lr such as 1e+29 or train.clip_norm=1 may help", said)
+            self.assertIn("next, at a tenth of the learning rate: ", said)
+            self.assertIn("train.optimizer.lr=1e+29 name=div-slower", said)
+        self.assertIn("such as 1e+29 may help", self.fails(1, *study, "train.clip_norm=1", "name=clipped"))
         notes = json.loads(self.ok("compare", "runs/div", "--metric", "val/loss", "--json").stdout)["notes"]
         self.assertIn("no run has a value of val/loss", notes)
         self.assertFalse([note for note in notes if "positive" in note], notes)

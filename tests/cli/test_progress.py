@@ -200,12 +200,13 @@ class Ending(ProgramTest):
             words = shlex.split(lines[-1].partition("next, for what is not sure: ")[2])
             given = [word.partition("=")[2] for word in words if word.startswith("compare.min_effect=")]
             self.assertEqual(len(given), 1, lines)
+            unit = "a factor of 1.1" if effect else "steps"
             if effect:
                 self.assertEqual(given, [effect])
             else:
                 self.assertRegex(given[0], r"^[1-9]$")  # a tenth of some tens of steps, which evaluations every 20 could not tell
                 self.assertEqual([word for word in words if word.startswith("train.eval_every=")], [f"train.eval_every={given[0]}" if number == 0 else changes[0]])
-            self.assertIn(f"The command below sets compare.min_effect to {given[0]}; set it to the smallest difference that matters to you.", lines[-2])
+            self.assertIn(f"The command below sets compare.min_effect to {given[0]} ({unit}); set it to the smallest difference that matters to you.", lines[-2])
 
     def test_too_few_seeds_are_followed_by_fresh_ones(self):
         self.write("study.json", STUDY)

@@ -103,12 +103,16 @@ class Tuning(ProgramTest):
         self.assertIn("chosen by mean ranks", " ".join(self.ok("compare", "runs/study", "--details").stdout.split()))
 
     def test_a_grid_whose_end_is_best_grows_for_all_variants_at_most_twice(self):
-        tuning = self.trained({**STUDY, "tune": {**STUDY["tune"], "train.optimizer.lr": [0.00001, 0.00002]}})
+        study = {**STUDY, "tune": {**STUDY["tune"], "train.optimizer.lr": [0.00001, 0.00002]}}
+        tuning = self.trained(study)
         for variant in tuning["variants"]:
             self.assertEqual([p["values"][0] for p in variant["curve"]], [1e-05, 2e-05, 4e-05, 8e-05, 0.00016, 0.00032])
             self.assertEqual(variant["edge"], ["train.optimizer.lr"])
         said = self.ok("compare", "runs/study").stdout
         self.assertIn("the chosen train.optimizer.lr is the lowest or highest that was tried", " ".join(said.split()))
+        again = self.ok("--config", self.write("study.json", study)).stderr
+        self.assertIn("next, with a wider grid: ", again)
+        self.assertIn("tune.train.optimizer.lr=1e-05,2e-05,4e-05,8e-05,0.00016,0.00032,0.00064 ", again)
 
     def test_tuned_anew_for_every_seed(self):
         tuning = self.trained({**STUDY, "tune": {"train.optimizer.lr": [0.003, 0.01, 0.03, 0.1, 0.3], "retune": "per_seed"}})

@@ -5,6 +5,8 @@
 
 #include "ffn/base/suggest.hpp"
 #include "ffn/compare/run_keys.hpp"
+#include "ffn/compare/shown_names.hpp"
+#include "ffn/config/metrics.hpp"
 
 namespace ffn {
 
@@ -66,6 +68,43 @@ void note_skewed(Comparison& c) {
   c.notes.push_back("the differences of " + join(skewed) +
                     " are skewed: at equal means 10 to 17 % of such studies would come to a verdict, not 5 %. "
                     "Look at single seeds; a new study with compare.scale=ranks asks about a typical seed instead");
+}
+
+void withhold_exact_verdicts(const std::vector<FoundRun>& runs, Comparison& c) {
+  constexpr double kMatched = 1.011, kAll = 0.99;  // shares of a size, as model.ffn.match leaves them, and of all facts
+  if (c.metric != metric::kValBitsPerParam.name) return;
+  std::map<std::string, double> most;  // by variant: bits per parameter of a layer that knows everything
+  for (const auto& run : runs) {
+    if (const auto* known = run.summary ? run.summary->find(metric::kValMostBitsPerParam.name) : nullptr)
+      most[run.path.parent_path().string()] = known->final_value;
+  }
+  std::vector<std::string> at_ceiling, below_sizes;
+  for (auto& facet : c.facets) {
+    const auto group_of = [&](const std::string& value) {
+      return *std::find_if(facet.groups.begin(), facet.groups.end(), [&](const GroupResult& g) { return g.value == value; });
+    };
+    for (auto* pairs : {&facet.pairs, &facet.further_pairs}) {
+      for (auto& pair : *pairs) {
+        const auto a = group_of(pair.value), b = group_of(pair.reference);
+        const double of_a = most[a.runs.at(0).path.parent_path().string()], of_b = most[b.runs.at(0).path.parent_path().string()];
+        const auto& effect = pair.paired.effect;
+        if (!is_settled(pair) || !effect || !(of_a > 0 && of_b > 0)) continue;
+        const auto knows_all = [](const GroupResult& g, double all) {
+          return *std::min_element(g.values.begin(), g.values.end()) >= kAll * all;
+        };
+        const double unequal = std::max(of_a, of_b) / std::min(of_a, of_b), level = std::max(*a.mean, *b.mean);
+        const bool ceiling = knows_all(a, of_a) && knows_all(b, of_b);
+        if (!ceiling && !(unequal <= kMatched && std::abs(effect->value) <= level * (unequal - 1))) continue;
+        pair.judgement.verdict = stats::Verdict::undecided;
+        pair.judgement.chances.clear();
+        (ceiling ? at_ceiling : below_sizes).push_back(shown_value(c, pair.value) + " and " + shown_value(c, pair.reference));
+      }
+    }
+  }
+  if (!at_ceiling.empty())
+    c.notes.push_back("both know all facts, so that only their sizes differ, and they are not judged: " + join(at_ceiling, "; ") +
+                      "; ask with more facts");
+  if (!below_sizes.empty()) c.notes.push_back("differences below those of the sizes are not judged: " + join(below_sizes, "; "));
 }
 
 std::string rate_of_untuned(const std::vector<FoundRun>& runs, const std::vector<std::string>& varying, const std::string& by) {

@@ -24,6 +24,10 @@ Failures failures_of(const Comparison& comparison, const std::string& value);
 bool rests_on_skewed_mean(const PairResult& pair);
 void note_skewed(Comparison& comparison);
 
+/// Bits per parameter have next to no noise, so a test finds differences that are those of sizes alone. Takes verdicts back where both
+/// layers know all facts, or a difference is below what sizes that were matched leave; and says so.
+void withhold_exact_verdicts(const std::vector<FoundRun>& runs, Comparison& comparison);
+
 /// The learning rate that all runs have, where what is compared differs in its layer; otherwise empty.
 std::string rate_of_untuned(const std::vector<FoundRun>& runs, const std::vector<std::string>& varying, const std::string& by);
 

@@ -383,6 +383,7 @@ Comparison compare_runs(std::vector<FoundRun> found, const CompareRequest& reque
   add_contrasts(contrasts, cells, metric, scale, options, out);
   judge_all(out, options.comparisons);
   if (sequential) judge_sequentially(out, *sequential, scale);
+  withhold_exact_verdicts(runs, out);
   if (!metric.is_time()) {
     choose_shown(out);
     note_scale(asked.scale, out);

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <set>
 
+#include "ffn/base/error.hpp"
 #include "ffn/base/marked_names.hpp"
 #include "ffn/base/suggest.hpp"
 #include "ffn/compare/run_keys.hpp"
@@ -13,6 +14,8 @@
 #include "ffn/config/metrics.hpp"
 #include "ffn/config/named_tasks.hpp"
 #include "ffn/config/tuning.hpp"
+#include "ffn/store/metrics_file.hpp"
+#include "ffn/store/run_directory.hpp"
 
 namespace ffn {
 
@@ -86,13 +89,13 @@ bool note_labels(const std::vector<FoundRun>& runs, const std::set<std::string>&
                     (comes_with_section(runs, key, other) || (section + ".kind" == other && key.rfind(section + ".", 0) == 0));
            });
   };
+  std::map<std::string, const FoundRun*> first;  // of each value
+  for (const auto& run : runs) first.emplace(value_of(run, out.by), &run);
+  const auto by_values = ordered_values(runs, out.by);
   for (const auto& key : keys) {
     if (comes_along(key)) continue;
     std::map<std::string, std::vector<std::string>> names;  // of each value
-    for (const auto& value : ordered_values(runs, out.by)) {
-      const auto run = std::find_if(runs.begin(), runs.end(), [&](const FoundRun& r) { return value_of(r, out.by) == value; });
-      names[value_of(*run, key)].push_back(shown_value(out, value));
-    }
+    for (const auto& value : by_values) names[value_of(*first.at(value), key)].push_back(shown_value(out, value));
     std::string values;
     for (const auto& value : ordered_values(runs, key)) {
       if (names.count(value)) values += (values.empty() ? "" : "; ") + join(names[value]) + ": " + value;
@@ -289,6 +292,80 @@ void note_sizes(Comparison& out) {
   }
 }
 
+std::string percent_text(double share) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.0f %%", 100 * share);
+  return text;
+}
+
+double median_of(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+// Losses of runs that were trained for too long say little about their variants.
+void note_overfitted(const std::vector<FoundRun>& runs, Comparison& out) {
+  constexpr double kRisen = 1.05;
+  if (out.higher_is_better || out.metric.rfind("val/", 0) != 0) return;
+  std::map<std::string, std::pair<std::vector<double>, std::vector<double>>> of_value;  // end / minimum, and its step
+  double last = 0;
+  for (const auto& run : runs) {
+    const auto* found = run.summary && run.state == RunState::done ? run.summary->find(out.metric) : nullptr;
+    if (!found || !found->best || !(found->best->value > 0)) continue;
+    auto& [risen, steps] = of_value[value_of(run, out.by)];
+    risen.push_back(found->final_value / found->best->value);
+    steps.push_back(static_cast<double>(found->best->step));
+    last = std::max(last, static_cast<double>(run.summary->steps));
+  }
+  std::vector<std::string> parts;
+  double first = last;
+  for (const auto& [value, found] : of_value) {
+    const double risen = median_of(found.first), step = median_of(found.second);
+    if (!(risen >= kRisen)) continue;
+    parts.push_back(shown_value(out, value) + " by " + percent_text(risen - 1) + " since step " + number_text(step));
+    if (step > 0) first = std::min(first, step);
+  }
+  if (!parts.empty())
+    out.notes.push_back(
+        out.metric + " rose after its minimum (" + join(parts) + "): runs were trained for too long. compare.metric=\"best " + out.metric +
+        "\" compares the minima; tune.train.steps=" + number_text(first) + "," + number_text(last) + " chooses when to stop");
+}
+
+// Of one run of each variant that kept its curve: to read those of thousands takes long.
+void note_still_falling(const std::vector<FoundRun>& runs, Comparison& out) {
+  constexpr double kFalls = 1.05, kTenth = 0.9;
+  constexpr std::size_t kMost = 12;
+  if (out.higher_is_better || out.metric.rfind("val/", 0) != 0) return;
+  std::map<std::string, const FoundRun*> one;  // of each value
+  for (const auto& run : runs) {
+    if (run.summary && run.state == RunState::done && run.summary->steps == run.budget_steps &&
+        run.summary->files.count(RunDirectory(run.path).metrics_path().filename().string()) > 0)
+      one.emplace(value_of(run, out.by), &run);
+  }
+  std::vector<std::string> parts;
+  for (const auto& [value, run] : one) {
+    if (one.size() > kMost) return;
+    double before = 0, end = 0;
+    try {
+      const auto path = RunDirectory(run->path).metrics_path();
+      for_each_evaluation(read_metrics_up_to(path, run->summary->files.at(path.filename().string())), path,
+                          [&](const Evaluation& evaluation) {
+                            for (const auto& [name, logged] : evaluation.metrics) {
+                              if (name != out.metric) continue;
+                              if (static_cast<double>(evaluation.step) <= kTenth * static_cast<double>(run->budget_steps)) before = logged;
+                              end = logged;
+                            }
+                          });
+    } catch (const Error&) {  // `check` says so
+      continue;
+    }
+    if (end > 0 && before >= kFalls * end) parts.push_back(shown_value(out, value) + " by " + percent_text(1 - end / before));
+  }
+  if (!parts.empty())
+    out.notes.push_back(out.metric + " still falls over the last tenth of the steps (" + join(parts) +
+                        "): after more train.steps the answer may be another");
+}
+
 void note_unmeasured(Comparison& out) {
   std::set<std::string> values;
   for (const auto& facet : out.facets) {
@@ -358,6 +435,8 @@ void add_notes(const std::vector<FoundRun>& runs, const std::vector<std::string>
   note_what_goes_along(runs, varying, note_labels(runs, within, out), out);
   note_sizes(out);
   note_unmeasured(out);
+  note_overfitted(runs, out);
+  note_still_falling(runs, out);
   note_baseline(runs, out);
   note_most_bits(runs, out);
   note_known(runs, out);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "ffn/base/error.hpp"
 #include "ffn/base/suggest.hpp"
@@ -22,6 +23,18 @@ Metric find_metric(const std::string& name) {
   throw UsageError("no metric \"" + name + "\"" + did_you_mean(name, names), "known: " + join(names));
 }
 
+constexpr const char* kBest = "best ";
+
+const MetricSummary* find_logged(const RunSummary& summary, const std::string& metric) {
+  return summary.find(metric.rfind(kBest, 0) == 0 ? metric.substr(std::strlen(kBest)) : metric);
+}
+
+// Of classes, whose loss grows while their share of right answers does, too: a table of yours is small enough to overfit.
+bool is_table_of_classes(const FoundRun& run) {
+  const auto& label = value_of(run, "task.label");
+  return value_of(run, "task.kind") == "table" && label != "-" && label != "null" && !label.empty();
+}
+
 // Training FLOPs: forward once, backward twice.
 double flops_of(const FoundRun& run, double tokens) { return 3.0 * tokens * static_cast<double>(run.flops_per_token); }
 
@@ -34,14 +47,15 @@ stats::MetricKind Metric::kind() const {
 Metric pick_metric(const std::string& asked, const std::vector<FoundRun>& runs) {
   const auto any = [&](const auto& holds) { return std::any_of(runs.begin(), runs.end(), holds); };
   const bool any_target = any([](const FoundRun& run) { return run.keys.count("train.target.metric") > 0; });
-  const Metric metric = find_metric(!asked.empty() ? asked : any_target ? "steps_to_target" : "val/loss");
+  const bool of_classes = std::all_of(runs.begin(), runs.end(), is_table_of_classes);
+  const Metric metric = find_metric(!asked.empty() ? asked : any_target ? "steps_to_target" : of_classes ? "val/accuracy" : "val/loss");
   if (metric.is_time()) {
     if (!any_target)
       throw UsageError("no run has a target, so there is no " + metric.name, "set train.target, or compare --metric val/loss");
     return metric;
   }
   const bool any_done = any([](const FoundRun& run) { return run.state == RunState::done; });
-  const bool measured = any([&](const FoundRun& run) { return run.summary && run.summary->find(metric.name); });
+  const bool measured = any([&](const FoundRun& run) { return run.summary && find_logged(*run.summary, metric.name); });
   if (any_done && !measured) throw UsageError("no run has logged " + metric.name, "`ffn-train curves` shows which metrics there are");
   return metric;
 }
@@ -49,13 +63,19 @@ Metric pick_metric(const std::string& asked, const std::vector<FoundRun>& runs) 
 bool stops_at_hit(const FoundRun& run) { return value_of(run, "train.target.stop") == "true"; }
 
 bool is_unmeasured(const FoundRun& run, const Metric& metric) {
-  return metric.measure == Measure::logged && run.state == RunState::done && run.summary && !run.summary->find(metric.name);
+  return metric.measure == Measure::logged && run.state == RunState::done && run.summary && !find_logged(*run.summary, metric.name);
 }
 
 stats::Outcome outcome_of(const FoundRun& run, const Metric& metric) {
   if (!run.summary || run.summary->end == RunEnd::diverged) return std::nullopt;
-  const auto* found = run.summary->find(metric.name);
-  return found && std::isfinite(found->final_value) ? stats::Outcome(found->final_value) : std::nullopt;
+  return logged_value(*run.summary, metric.name);
+}
+
+std::optional<double> logged_value(const RunSummary& summary, const std::string& metric) {
+  const auto* found = find_logged(summary, metric);
+  if (!found) return std::nullopt;
+  if (found->name != metric) return found->best ? std::optional(found->best->value) : std::nullopt;
+  return std::isfinite(found->final_value) ? std::optional(found->final_value) : std::nullopt;
 }
 
 std::vector<stats::Outcome> outcomes_of(const std::vector<FoundRun>& runs, const Metric& metric) {

@@ -31,6 +31,9 @@ bool is_unmeasured(const FoundRun& run, const Metric& metric);
 /// Nothing for a run that diverged or failed. A run that is over and has none is worse than every value.
 stats::Outcome outcome_of(const FoundRun& run, const Metric& metric);
 
+/// The last value of a logged metric, or that of "best val/loss", the best over the run; none where it has none.
+std::optional<double> logged_value(const RunSummary& summary, const std::string& metric);
+
 /// Of runs that are over, where a value is to be had.
 std::vector<stats::Outcome> outcomes_of(const std::vector<FoundRun>& runs, const Metric& metric);
 

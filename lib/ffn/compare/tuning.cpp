@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "ffn/compare/outcomes.hpp"
 #include "ffn/config/metrics.hpp"
 #include "ffn/stats/tuning.hpp"
 #include "ffn/store/run_directory.hpp"
@@ -19,8 +20,7 @@ stats::Outcome outcome_of_run(const fs::path& run, const std::string& metric) {
   const auto& summary = record->summary;
   if (metric == "steps_to_target") return summary->hit ? stats::Outcome(static_cast<double>(summary->hit->step)) : std::nullopt;
   if (summary->end != RunEnd::done) return std::nullopt;
-  const auto* found = summary->find(metric);
-  return found && std::isfinite(found->final_value) ? stats::Outcome(found->final_value) : std::nullopt;
+  return logged_value(*summary, metric);
 }
 
 bool is_line(const TuningAxis& axis) {

@@ -18,8 +18,8 @@ namespace ffn {
 void CompareConfig::describe(FieldVisitor& v) {
   v.text({"by", "dotted key whose values are compared; default: the first that varies"}, by);
   v.text({"metric",
-          "a logged metric, steps_to_target, flops_to_target or seconds_to_target; default: steps_to_target if there is a target, else "
-          "val/loss"},
+          "a logged metric, as it is at the end or the best over the run (\"best val/loss\"), steps_to_target, flops_to_target or "
+          "seconds_to_target; default: steps_to_target if there is a target, else val/loss, or val/accuracy of tables with classes"},
          metric);
   v.text({"reference", "value of `by` that the others are compared with; default: the first"}, reference);
   v.text(
@@ -292,7 +292,10 @@ void add_variants(Study& study, const std::vector<Combination>& combinations, co
 std::string judged_metric(const Study& study) {
   if (!study.config.compare.metric.empty()) return study.config.compare.metric;
   const auto has_target = [](const Variant& variant) { return variant.config.train.target.has_value(); };
-  return std::any_of(study.variants.begin(), study.variants.end(), has_target) ? "steps_to_target" : "val/loss";
+  const auto is_table_of_classes = [](const Variant& variant) { return is_logged(metric::kValMajorityAccuracy, variant.config); };
+  return std::any_of(study.variants.begin(), study.variants.end(), has_target)            ? "steps_to_target"
+         : std::all_of(study.variants.begin(), study.variants.end(), is_table_of_classes) ? metric::kValAccuracy.name
+                                                                                          : metric::kValLoss.name;
 }
 
 Study read_study(const Document& document, const std::string& source) {

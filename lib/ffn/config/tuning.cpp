@@ -59,7 +59,7 @@ std::optional<TuningConfig> read_tuning(const Json& tune, const TellProblem& pro
       out.metric = value.is_string() ? value.get<std::string>() : dump_json(value);
       std::vector<std::string> names = {"steps_to_target"};
       for (const auto& row : metric_catalogue()) names.push_back(row.name);
-      if (std::find(names.begin(), names.end(), out.metric) == names.end())
+      if (out.metric != names[0] && !find_metric_row(out.metric))
         problem(pointer, "unknown metric " + shortened(value) + "; known: " + join(names));
     } else if (key == "retune") {
       if (value != "once" && value != "per_seed") problem(pointer, R"(expected "once" or "per_seed", got )" + shortened(value));

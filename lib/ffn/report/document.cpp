@@ -85,7 +85,7 @@ std::string chances_details(const Comparison& c) {
                           format_percent(chance.if_different, 0) + " (" + format_percent(chance.overall, 0) + ")");
       const std::string place = facet_title(c, facet);
       text += (place.empty() ? "" : place + ", ") + shown_value(c, pair.value) +
-              ": chance of a verdict, if there is a difference (overall), with " + join(chances) + "\n";
+              ": chance of either verdict, if there is a difference (overall), with " + join(chances) + "\n";
     }
   }
   return text;

@@ -31,7 +31,7 @@ Error current_error() {
   } catch (const std::ios_base::failure&) {
     return SystemError("cannot write to stdout");  // nor before: the reason went with the first write
   } catch (const std::exception& error) {
-    return SystemError(error.what(), "this is a bug in ffn-train; please report it with the command you ran");
+    return SystemError(reason_of(error), "this is a bug in ffn-train; please report it with the command you ran");
   }
 }
 

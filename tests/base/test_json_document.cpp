@@ -197,6 +197,9 @@ TEST_CASE("nesting is read to 64 levels and refused beyond, 10 000 deep as well 
   CHECK(problems(nested(10'000, true)) == "x.json:2  nested deeper than 64 levels");
   CHECK(problems(nested(1'000'000, false)) == "x.json:2  nested deeper than 64 levels");
   CHECK(problems(repeated("{\"a\":", 10'000)) == "x.json:1  nested deeper than 64 levels");
+  std::string many;
+  for (int i = 0; i < 100'000; ++i) many += "\n\"" + std::to_string(i) + "\": 0,";
+  CHECK(problems("{\"a\": {" + many + "\"b\": 0}}") == "x.json:4098  /a: more than 4096 keys in one object");
 }
 
 TEST_CASE("merging lays values over values, objects key by key, and remembers where each comes from") {

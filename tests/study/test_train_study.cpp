@@ -1,9 +1,11 @@
 // Studies from their first start to their last: trained, tuned, grown by interim analyses, started again.
 #include <cmath>
+#include <filesystem>
 #include <sstream>
 #include <stdexcept>
 
 #include "ffn/base/error.hpp"
+#include "ffn/compare/tuning.hpp"
 #include "ffn/store/log.hpp"
 #include "ffn/study/tuning.hpp"
 #include "study/pretending.hpp"
@@ -101,6 +103,18 @@ TEST_CASE("each variant is judged at its own best point of the grid, on seeds th
   const Study study = study_of(tuned("[0.001, 0.01, 0.1, 1]"));
   for (const auto& run : tuning_plan(study, scratch.path()).runs) CHECK(run.config.seed >= kFirstTuningSeed);
   CHECK(tuning_progress(study, scratch.path()).study.tune->axes[0].values.size() == 4);
+}
+
+TEST_CASE("no point is chosen where a tuning run is not there") {
+  const ScratchDirectory scratch;
+  Pretending engine(bowl);
+  const Study study = study_of(tuned("[0.001, 0.01]"));
+  train(tuned("[0.001, 0.01]"), request_of(scratch, engine));
+  std::vector<std::filesystem::path> runs;
+  for (const auto& run : tuning_plan(study, scratch.path()).runs) runs.push_back(run.directory);
+  CHECK(choose_points(study, runs).of.size() == 2);
+  std::filesystem::remove_all(runs[0]);
+  CHECK(message_of<DataError>([&] { choose_points(study, runs); }).find("is not there any more; nothing was chosen") != std::string::npos);
 }
 
 TEST_CASE("a grid grows for all variants beyond the end at which one choice stands, at most twice") {

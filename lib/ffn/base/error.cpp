@@ -7,7 +7,10 @@
 namespace ffn {
 
 std::string reason_of(const std::exception& error) {
-  return dynamic_cast<const std::bad_alloc*>(&error) ? "not enough memory" : error.what();
+  if (dynamic_cast<const std::bad_alloc*>(&error)) return "not enough memory";
+  const std::string reason = error.what();  // "[json.exception.out_of_range.403] key 'step' not found"
+  const auto end = reason.find("] ");
+  return reason.rfind("[json.exception.", 0) == 0 && end != std::string::npos ? reason.substr(end + 2) : reason;
 }
 
 std::string Problem::text() const {

@@ -125,7 +125,7 @@ std::string expand_home(const std::string& path) {
 namespace {
 
 [[noreturn]] void refuse_to_look(const fs::path& path, int reason) {
-  throw ReadError("cannot read " + path.string() + ": " + std::strerror(reason));
+  throw ReadError("cannot read " + (path.empty() ? "the current directory" : path.string()) + ": " + std::strerror(reason));
 }
 
 fs::file_type type_of_mode(mode_t mode) {

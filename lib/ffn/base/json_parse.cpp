@@ -92,7 +92,9 @@ class DocumentBuilder {
       problems.push_back({origin().text(), child_pointer(),
                           "duplicate key " + shortened(name) + "; first used in line " + std::to_string(first) + ", remove one"});
     }
-    return true;
+    if (level.seen.size() <= kMaxJsonKeys) return true;
+    problems.push_back({origin().text(), level.pointer, "more than " + std::to_string(kMaxJsonKeys) + " keys in one object"});
+    return false;
   }
 
   bool parse_error(size_t position, const std::string& /*last_token*/, const nlohmann::detail::exception& error) {

@@ -18,6 +18,13 @@ namespace {
 
 constexpr std::size_t kHead = 1024;
 
+bool is_standard_output(const struct stat& file) {
+  struct stat output = {};
+  return ::fstat(STDOUT_FILENO, &output) == 0 && output.st_dev == file.st_dev && output.st_ino == file.st_ino;
+}
+
+}  // namespace
+
 bool is_of(const FileKind& kind, const fs::path& path) {
   std::string head(kHead, '\0');
   std::ifstream file(path, std::ios::binary);
@@ -28,13 +35,6 @@ bool is_of(const FileKind& kind, const fs::path& path) {
   const auto at = head.find(kind.mark);
   return head.empty() || (kind.place == FileKind::Place::beginning ? at == 0 : at != std::string::npos);
 }
-
-bool is_standard_output(const struct stat& file) {
-  struct stat output = {};
-  return ::fstat(STDOUT_FILENO, &output) == 0 && output.st_dev == file.st_dev && output.st_ino == file.st_ino;
-}
-
-}  // namespace
 
 NamedFile::NamedFile(const fs::path& path, const FileKind& kind, Chosen chosen) : path_(path) {
   struct stat status = {};

@@ -14,6 +14,9 @@ struct FileKind {
   std::string instead = "name another file";  ///< hint if another file is in the way
 };
 
+/// Whether the file is empty or has the kind's mark. Throws UsageError where it cannot be read.
+bool is_of(const FileKind& kind, const std::filesystem::path& path);
+
 /// Who chose a path. A pipe or device at a path that the user did not name is an error: nothing reads from it.
 enum class Chosen { by_person, by_program };
 

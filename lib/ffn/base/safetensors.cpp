@@ -91,6 +91,9 @@ std::string safetensors_bytes(const TensorFile& file) {
   });
   const std::string header = header_text(tensors, file.metadata);
   std::string bytes;
+  std::size_t size = kLengthBytes + header.size();
+  for (const auto* tensor : tensors) size += tensor->bytes.size();
+  bytes.reserve(size);  // growing, it would take up to twice as much
   for (std::size_t i = 0; i < kLengthBytes; ++i) bytes.push_back(static_cast<char>(header.size() >> 8 * i & 0xFF));
   bytes += header;
   for (const auto* tensor : tensors) bytes += tensor->bytes;

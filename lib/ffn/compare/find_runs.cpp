@@ -128,7 +128,7 @@ FoundRun read_run(const FoundPlace& place) {
     const bool rewords = place.study && !tunes_width(*place.study);
     take_config(rewords ? in_words_of(place.variant(), std::move(*record->config)) : *record->config, place.path, run);
   } catch (const Json::exception& error) {
-    throw DataError(file + ": " + error.what());
+    throw DataError(file + ": " + reason_of(error));
   }
   if (place.study) run.variant = place.variant().name;
   run.state = record->state;

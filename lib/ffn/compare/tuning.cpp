@@ -14,9 +14,13 @@ namespace fs = std::filesystem;
 
 namespace {
 
+// A run that is not there is no bad run: another choice would come of it.
 stats::Outcome outcome_of_run(const fs::path& run, const std::string& metric) {
   const auto record = read_record(run);
-  if (!record || !record->summary) return std::nullopt;
+  if (!record || !record->summary)
+    throw DataError(
+        "the tuning run " + run.string() + (record ? " has not ended" : " is not there any more") + "; nothing was chosen without it",
+        "the same command trains it");
   const auto& summary = record->summary;
   if (metric == "steps_to_target") return summary->hit ? stats::Outcome(static_cast<double>(summary->hit->step)) : std::nullopt;
   if (summary->end != RunEnd::done) return std::nullopt;

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <map>
 #include <set>
 #include <system_error>
 
 #include "ffn/base/error.hpp"
 #include "ffn/base/files.hpp"
+#include "ffn/base/named_file.hpp"
 #include "ffn/store/event_file.hpp"
 #include "ffn/store/note_file.hpp"
 #include "ffn/store/run_directory.hpp"
@@ -35,18 +37,30 @@ bool is_marked(const std::string& name, std::initializer_list<const char*> marks
   });
 }
 
-bool is_our_file(const std::string& name) {
+// Job script and logs of a study's Slurm directory: "xor.sh", "41_2.log", "compare-42.log".
+bool is_slurm_file(const fs::path& file) {
+  return file.extension() == ".log" || file.filename() == file.parent_path().parent_path().filename().string() + ".sh";
+}
+
+// By its name; by its beginning, too, where people may have a file of that name.
+bool is_our_file(const fs::path& file) {
   static const std::initializer_list<const char*> kOurs = {
       "run.json",   "metrics.jsonl",  "model.safetensors", "best.safetensors", "checkpoint.safetensors",
-      "study.json", "study.json.bak", "compare.json",      "report.html",      "log.txt",
-      "runs.csv",   "curves.csv",     "compare.csv",       kNoteFile,          ".lock"};
-  const std::string base = name.substr(0, name.find(kTemporaryMark));
+      "study.json", "study.json.bak", "compare.json",      "log.txt",          kNoteFile,
+      ".lock"};
+  static const std::map<std::string, std::string> kMarks = {{"runs.csv", "run,variant,seed,state,"},
+                                                            {"curves.csv", "run,variant,seed,state,"},
+                                                            {"compare.csv", ",metric,runs,done,diverged,failed,"},
+                                                            {"report.html", "name=\"generator\" content=\"ffn-train"}};
+  const std::string name = file.filename().string(), base = name.substr(0, name.find(kTemporaryMark));
+  if (name == "compare.json") return is_own_comparison(file);
+  if (const auto mark = kMarks.find(base); mark != kMarks.end()) return base != name || is_of({base, mark->second}, file);
   return std::any_of(kOurs.begin(), kOurs.end(), [&](const char* ours) { return base == ours; }) || name.rfind(kEventFilePrefix, 0) == 0;
 }
 
 bool may_be_removed(const DirectoryEntry& entry) {
   const std::string name = entry.path.filename().string();
-  if (entry.type == fs::file_type::regular) return is_temporary(name) && is_our_file(name);
+  if (entry.type == fs::file_type::regular) return is_temporary(name) && is_our_file(entry.path);
   if (entry.type != fs::file_type::directory) return false;
   if (name.rfind(kRemovedMark, 0) == 0) return true;
   if (is_marked(name, {kTemporaryMark, kDamagedMark}) && is_run_directory_name(name.substr(0, name.rfind('.')))) return true;
@@ -78,7 +92,8 @@ void take_entries(const fs::path& directory, bool exported, Removal& out) {
       take_entries(entry.path, exports, out);
     } else if (name == ".lock") {
       out.files.push_back(entry.path);  // alone it would say nothing of whose directory this is
-    } else if (entry.type == fs::file_type::regular && (is_our_file(name) || directory.filename() == "slurm")) {
+    } else if (entry.type == fs::file_type::regular &&
+               (directory.filename() == "slurm" ? is_slurm_file(entry.path) : is_our_file(entry.path))) {
       files.push_back(entry.path);
     } else {
       out.others.push_back(entry.path);
@@ -161,7 +176,8 @@ std::string foreign_in(const fs::path& directory) {
   std::string foreign;
   any_entry_below(directory, [&](const DirectoryEntry& entry) {
     const fs::path inside = entry.path.lexically_relative(directory);
-    const bool is_ours = entry.type == fs::file_type::regular && (is_our_file(inside.filename().string()) || *inside.begin() == "slurm");
+    const bool is_ours =
+        entry.type == fs::file_type::regular && (*inside.begin() == "slurm" ? is_slurm_file(entry.path) : is_our_file(entry.path));
     if (entry.type != fs::file_type::directory && !is_ours) foreign = inside.string();
     return !foreign.empty();
   });

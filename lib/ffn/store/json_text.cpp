@@ -94,10 +94,7 @@ void read_json_text(const std::string& text, const std::string& source, const st
     check_version_and_seal(json, source, sealed);
     read(json);
   } catch (const Json::exception& error) {
-    std::string reason = error.what();  // "[json.exception.out_of_range.403] key 'step' not found"
-    const auto cut = reason.find("] ");
-    if (cut != std::string::npos) reason = reason.substr(cut + 2);
-    throw DataError(source + ": " + reason);
+    throw DataError(source + ": " + reason_of(error));
   }
 }
 

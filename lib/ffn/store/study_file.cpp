@@ -10,6 +10,7 @@
 #include "ffn/base/hash.hpp"
 #include "ffn/config/json_reader.hpp"
 #include "ffn/config/json_writer.hpp"
+#include "ffn/store/cleanup.hpp"
 #include "ffn/store/json_text.hpp"
 #include "ffn/store/run_directory.hpp"
 #include "ffn/store/seen_runs.hpp"
@@ -204,6 +205,12 @@ Json read_whole(const fs::path& file) {
 
 fs::path comparison_path(const fs::path& study) { return study / "compare.json"; }
 
+bool is_own_comparison(const fs::path& file) {
+  const auto text = read_file_if_there(file, "comparison", ExitCode::data, 64 << 20);
+  const Json json = text ? parse_json(*text) : Json();
+  return json.is_discarded() || json.is_null() || (json.is_object() && json.contains("schema_version"));
+}
+
 bool has_study_file(const fs::path& study) { return !is_missing(study_file_path(study)) || !is_missing(study_copy_path(study)); }
 
 Descriptor wait_for_directory(const fs::path& directory) {
@@ -214,6 +221,9 @@ Descriptor wait_for_directory(const fs::path& directory) {
 
 // The copy first: where only one of them arrives, the other is older or the same.
 void write_study_file(const fs::path& study, const std::string& text) {
+  for (const auto& file : {study_copy_path(study), study_file_path(study)}) {
+    if (link_type_of(file) == fs::file_type::directory) move_aside(file, kDamagedMark);
+  }
   FileGroup both;
   both.write(study_copy_path(study), text);
   both.write(study_file_path(study), text);

@@ -51,6 +51,8 @@ bool has_study_file(const std::filesystem::path& study);
 
 /// Where its comparison is written.
 std::filesystem::path comparison_path(const std::filesystem::path& study);
+/// Whether a compare.json is this program's, whole or damaged, and no other JSON document.
+bool is_own_comparison(const std::filesystem::path& file);
 
 /// What stands in it, but for its claims. `identities`: of its runs, seed by seed as they are planned.
 Json study_json(const Study& study, const std::vector<std::string>& identities);

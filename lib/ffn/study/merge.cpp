@@ -203,6 +203,8 @@ MergeResult merge_studies(const std::vector<fs::path>& sources, const fs::path& 
 
   const auto lock = lock_study(fs::weakly_canonical(target), LockFile::Hold::alone);
   make_directories(target);
+  remove_temporaries(target);  // of a merge that was killed
+  for (const auto& [run, copy] : best) remove_temporaries(target / run);
   // Before any run: whoever looks at a merge that was killed is told what it lacks, and the same command goes on.
   const Json study = merged_study(parts);
   write_study_file(target, study_text(study));

@@ -38,7 +38,7 @@ PlanEstimate counted(const Plan& plan, std::size_t jobs) {
     }
     pending.push_back(i);
     double left = 1;
-    if (auto shorter = find_shorter_run(RunDirectory(run.directory), run.config, run.identity)) {
+    if (auto shorter = find_shorter_run(RunDirectory(run.directory), run.config, run.identity, run.beside)) {
       if (shorter->obstacle.empty()) left -= static_cast<double>(shorter->step) / static_cast<double>(run.config.train.steps);
       out.shorter_runs.push_back(std::move(*shorter));
     }

@@ -279,8 +279,9 @@ int train_run(RunConfig config, const TrainOptions& options, const CommonOptions
   if (options.fresh && path_exists(directory.path())) log_info("earlier results renamed to " + move_aside(directory.path()).string());
   check = check_run(directory, identity);
   take_all_cores();
-  if (const auto shorter = find_shorter_run(directory, config, identity)) log_shorter_runs({*shorter});
-  auto stored = make_ready(directory, config, identity, check);
+  const auto beside = runs_beside({directory.path()})[0];
+  if (const auto shorter = find_shorter_run(directory, config, identity, beside)) log_shorter_runs({*shorter});
+  auto stored = make_ready(directory, config, identity, beside, check);
   std::optional<Checkpoint> checkpoint;
 
   const auto info = engine.info(config);

@@ -25,7 +25,7 @@ struct Trained {
   RunCheck check() const { return check_run(run.directory, run.identity); }
   std::optional<StoredCheckpoint> ready() const {
     auto found = check();
-    return make_ready(run.directory, run.config, run.identity, found);
+    return make_ready(run.directory, run.config, run.identity, runs_beside({run.directory.path()})[0], found);
   }
   bool was_renamed() const { return fs::exists(run.directory.path().string() + ".damaged-1") && !fs::exists(run.directory.path()); }
 };
@@ -45,6 +45,20 @@ TEST_CASE("a run that nobody touched is whole, or goes on where its checkpoint i
   const ScratchDirectory empty;
   CHECK(check_run(RunDirectory(empty.path())).verdict == Verdict::absent);
   CHECK(check_run(RunDirectory(empty.path() / "none")).verdict == Verdict::absent);
+}
+
+TEST_CASE("beside a run are those of its seed in its directory, and nothing that stepped aside") {
+  const ScratchDirectory scratch;
+  const auto place = [&](const std::string& name) { return scratch.path() / name; };
+  for (const std::string name :
+       {"a/seed-1.00000001", "a/seed-1.00000002", "a/seed-1.00000003.old-1", "a/seed-10.00000004", "b/seed-1.00000005"})
+    fs::create_directories(place(name));
+  const auto beside =
+      runs_beside({place("a/seed-1.00000001"), place("a/seed-1.0000000f"), place("b/seed-1.00000005"), place("c/seed-1.00000001")});
+  CHECK(beside[0] == RunsBeside{place("a/seed-1.00000002")});
+  CHECK(beside[1] == RunsBeside{place("a/seed-1.00000001"), place("a/seed-1.00000002")});
+  CHECK(beside[2].empty());
+  CHECK(beside[3].empty());
 }
 
 TEST_CASE("no single bit of a finished run changes unnoticed") {

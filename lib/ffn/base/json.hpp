@@ -14,8 +14,6 @@ using Json = nlohmann::ordered_json;
 
 /// Nesting that is read. A deep tree would exhaust the stack when it is copied or destroyed; ours have 6 levels.
 constexpr std::size_t kMaxJsonDepth = 64;
-/// Keys that an object of a config may have: a key is found by looking at all before it, and ours have 30.
-constexpr std::size_t kMaxJsonKeys = 4096;
 /// is_discarded() if the text is no JSON, holds a NUL byte, or is nested deeper.
 Json parse_json(const std::string& text);
 

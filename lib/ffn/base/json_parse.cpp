@@ -11,6 +11,9 @@ namespace ffn {
 
 namespace {
 
+// Keys that an object of a config may have: a key is found by looking at all before it, and ours have 30.
+constexpr std::size_t kMaxJsonKeys = 4096;
+
 // Feeds the lexer and tells how far it has read; nlohmann's SAX events carry no positions.
 class CountingIterator {
  public:

@@ -9,7 +9,6 @@
 #include "ffn/store/cleanup.hpp"
 #include "ffn/store/json_text.hpp"
 #include "ffn/store/log.hpp"
-#include "ffn/store/shorter_run.hpp"
 
 namespace ffn {
 namespace fs = std::filesystem;
@@ -96,7 +95,7 @@ RunCheck check_run_closely(const RunDirectory& directory) {
 }
 
 std::optional<StoredCheckpoint> make_ready(const RunDirectory& directory, const RunConfig& config, const std::string& identity,
-                                           RunCheck& check) {
+                                           const RunsBeside& beside, RunCheck& check) {
   if (check.verdict == RunCheck::Verdict::unfinished || check.verdict == RunCheck::Verdict::failed) {
     try {
       auto stored = directory.read_checkpoint(config.train.steps, identity);
@@ -111,7 +110,7 @@ std::optional<StoredCheckpoint> make_ready(const RunDirectory& directory, const 
                 ", the run is trained again");
     check = {};
   }
-  return state_of_shorter_run(directory, config, identity, check);
+  return state_of_shorter_run(directory, config, identity, beside, check);
 }
 
 std::string lacking_files(const RunConfig& config, const RunSummary& summary) {

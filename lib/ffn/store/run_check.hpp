@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "ffn/store/lock_file.hpp"
-#include "ffn/store/run_directory.hpp"
+#include "ffn/store/shorter_run.hpp"
 
 namespace ffn {
 
@@ -34,7 +34,7 @@ RunCheck check_run_closely(const RunDirectory& directory);
 /// For whoever holds the run's claim and is going to train it: where it goes on, be it from a shorter run's state (shorter_run.hpp), or
 /// nothing if it begins. Renames the directory of a damaged run, with a warning.
 std::optional<StoredCheckpoint> make_ready(const RunDirectory& directory, const RunConfig& config, const std::string& identity,
-                                           RunCheck& check);
+                                           const RunsBeside& beside, RunCheck& check);
 
 /// Which files a finished run lacks that its config's `keep` asks for, with their verb: it was trained with another. Empty for none.
 std::string lacking_files(const RunConfig& config, const RunSummary& summary);

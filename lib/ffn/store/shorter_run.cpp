@@ -1,11 +1,13 @@
 #include "ffn/store/shorter_run.hpp"
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "ffn/data/run_identity.hpp"
 #include "ffn/store/json_text.hpp"
 #include "ffn/store/log.hpp"
+#include "ffn/store/run_check.hpp"
 
 namespace ffn {
 namespace fs = std::filesystem;
@@ -59,18 +61,30 @@ bool is_better(const ShorterRun& a, const ShorterRun& b) {
 
 }  // namespace
 
-std::optional<ShorterRun> find_shorter_run(const RunDirectory& directory, const RunConfig& config, const std::string& identity) {
+std::vector<RunsBeside> runs_beside(const std::vector<fs::path>& runs) {
+  std::map<fs::path, std::map<fs::path, RunsBeside>> known;  // by the directory around them, by "seed-7"
+  std::vector<RunsBeside> out;
+  for (const auto& run : runs) {
+    const auto [around, is_new] = known.try_emplace(run.parent_path());
+    for (const auto& entry : is_new ? entries_of(around->first) : std::vector<DirectoryEntry>()) {
+      if (is_run_directory_name(entry.path.filename().string())) around->second[entry.path.stem()].push_back(entry.path);
+    }
+    out.push_back(around->second[run.stem()]);
+    out.back().erase(std::remove(out.back().begin(), out.back().end(), run), out.back().end());
+  }
+  return out;
+}
+
+std::optional<ShorterRun> find_shorter_run(const RunDirectory& directory, const RunConfig& config, const std::string& identity,
+                                           const RunsBeside& beside) {
   if (path_exists(directory.checkpoint_path())) return std::nullopt;
-  const std::string own = run_directory_name(config.seed, identity), beginning = own.substr(0, own.rfind('.') + 1);
   std::optional<ShorterRun> best;
-  for (const auto& entry : entries_of(directory.path().parent_path())) {
-    const std::string name = entry.path.filename().string();
-    if (name == own || name.rfind(beginning, 0) != 0 || !is_run_directory_name(name)) continue;
-    auto record = record_of_shorter(entry.path, config, identity);
+  for (const auto& place : beside) {
+    auto record = record_of_shorter(place, config, identity);
     if (!record || record->step == 0 || record->state == RunState::diverged) continue;
     if (config.keep == "summary" && record->summary && record->summary->files.empty()) continue;  // nobody asked for a state
     const std::int64_t step = record->step;
-    ShorterRun found{entry.path, std::move(*record), step, ""};
+    ShorterRun found{place, std::move(*record), step, ""};
     found.obstacle = obstacle_of(found.record, config);
     if (!best || is_better(found, *best)) best = std::move(found);
   }
@@ -96,8 +110,8 @@ void log_shorter_runs(const std::vector<ShorterRun>& runs) {
 }
 
 std::optional<StoredCheckpoint> state_of_shorter_run(const RunDirectory& directory, const RunConfig& config, const std::string& identity,
-                                                     RunCheck& check) {
-  auto shorter = find_shorter_run(directory, config, identity);
+                                                     const RunsBeside& beside, RunCheck& check) {
+  auto shorter = find_shorter_run(directory, config, identity, beside);
   if (!shorter || !shorter->obstacle.empty()) return std::nullopt;
   try {
     auto stored = RunDirectory(shorter->directory).read_checkpoint(config.train.steps, shorter->record.identity);

@@ -188,6 +188,7 @@ std::optional<Tried> tried_as_a_whole(const Plan& plan, const PlannedCohort& coh
   for (const auto index : cohort) {
     copy.runs.push_back(plan.runs[index]);
     copy.runs.back().directory = scratch / std::to_string(index);
+    copy.runs.back().beside.clear();  // it begins, that all of it is measured
     all.push_back(copy.runs.size() - 1);
   }
   const auto start = Clock::now();

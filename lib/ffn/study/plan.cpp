@@ -52,7 +52,11 @@ Plan make_plan(Study study, const std::filesystem::path& directory) {
     }
   }
   auto directories = run_places(directory, places);
-  for (std::size_t i = 0; i < directories.size(); ++i) plan.runs[i].directory = std::move(directories[i]);
+  auto beside = runs_beside(directories);
+  for (std::size_t i = 0; i < directories.size(); ++i) {
+    plan.runs[i].directory = std::move(directories[i]);
+    plan.runs[i].beside = std::move(beside[i]);
+  }
   plan.study = std::move(study);
   return plan;
 }

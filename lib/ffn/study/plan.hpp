@@ -8,6 +8,7 @@
 
 #include "ffn/config/accounting.hpp"
 #include "ffn/config/study_config.hpp"
+#include "ffn/store/shorter_run.hpp"
 
 namespace ffn {
 
@@ -16,6 +17,7 @@ struct PlannedRun {
   RunConfig config;     ///< with its seed, named after the study
   std::string identity;
   std::filesystem::path directory;
+  RunsBeside beside = {};  ///< when the plan was made
 };
 
 struct Plan {

@@ -98,7 +98,7 @@ std::optional<ReadyRun> ready_run(const PlannedRun& run, std::size_t index, cons
   if (check.is_whole()) return std::nullopt;  // by another process, since the cohort was formed
   try {
     ReadyRun out{{directory, run.config, run.identity, std::nullopt, {}}, std::nullopt};
-    auto stored = make_ready(directory, run.config, run.identity, check);
+    auto stored = make_ready(directory, run.config, run.identity, run.beside, check);
     if (check.record) out.run.sessions = std::move(check.record->sessions);
     if (stored) {
       out.run.resumed_at = stored->checkpoint.step;

@@ -9,8 +9,8 @@
 #include "ffn/base/files.hpp"
 #include "ffn/store/cleanup.hpp"
 #include "ffn/store/log.hpp"
+#include "ffn/store/run_check.hpp"
 #include "ffn/store/seen_runs.hpp"
-#include "ffn/store/shorter_run.hpp"
 #include "ffn/store/study_file.hpp"
 #include "ffn/study/needs.hpp"
 #include "ffn/study/sequential_design.hpp"
@@ -146,7 +146,8 @@ std::vector<ShorterRun> shorter_runs(const Plan& plan, const std::vector<std::si
   std::vector<ShorterRun> out;
   for (const auto i : pending) {
     const auto& run = plan.runs[i];
-    if (auto shorter = find_shorter_run(RunDirectory(run.directory), run.config, run.identity)) out.push_back(std::move(*shorter));
+    if (auto shorter = find_shorter_run(RunDirectory(run.directory), run.config, run.identity, run.beside))
+      out.push_back(std::move(*shorter));
   }
   return out;
 }

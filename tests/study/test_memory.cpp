@@ -108,6 +108,18 @@ TEST_CASE("the memory of a worker is that with all the cores, which the last one
   CHECK(at_last - alone < 2.2 * kThreadBytes);
 }
 
+TEST_CASE("the memory of a run that saves its state holds the state twice more") {
+  const ScratchDirectory scratch;
+  Resting engine;
+  const auto needed = [&](const std::string& more) {
+    const Plan plan = make_plan(study_of(R"({"name": "s", "seeds": 1, )" + more + "}"), scratch.path());
+    return estimate_use(plan, {{0}}, 1, 1, engine, [](const RunConfig&) { return 1e9; }).peak_bytes;
+  };
+  CHECK(needed(R"("keep": "state", "train": {"steps": 100})") >= 2e9);
+  CHECK(needed(R"("train": {"steps": 1000000})") >= 2e9);
+  CHECK(needed(R"("train": {"steps": 100})") < 1e9);
+}
+
 TEST_CASE("workers beyond the cores take turns, and no time is saved by them") {
   const ScratchDirectory scratch;
   constexpr double kSteps = 1e6;

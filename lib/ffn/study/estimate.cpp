@@ -238,8 +238,10 @@ Use estimate_use(const Plan& plan, const std::vector<PlannedCohort>& cohorts, st
       with_threads(share);
       found = known.emplace(key_of(cohort), tried_in_part(plan, cohort, engine)).first;
       if (part == 0) part = peak_bytes();
-      if (part > 0 && config.compute.on_cpu())
-        out.peak_bytes = std::max({out.peak_bytes, peak_bytes(), part + static_cast<double>(cohort.size() - 1) * row_bytes(config)});
+      // A checkpoint that is saved is there twice more: its tensors in the file's order, and the file's bytes.
+      const bool saves = config.keep == "state" || config.train.checkpoint_every < config.train.steps;
+      const double rows = static_cast<double>(cohort.size()) + (saves ? 1 : -1);
+      if (part > 0 && config.compute.on_cpu()) out.peak_bytes = std::max({out.peak_bytes, peak_bytes(), part + rows * row_bytes(config)});
       of_each_kind.push_back(&cohort);
     }
     all_seconds += found->second.seconds;

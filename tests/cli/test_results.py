@@ -118,7 +118,7 @@ class Rm(ResultsTest):
         mine = [self.write(f"runs/study/{name}", "mine") for name in ("my-notes.md", "mine/log.txt", "activation=relu/plot.png", "slurm/thesis.tex", "runs.csv")]
         mine.append(self.write("runs/study/compare.json", {"of": "mine"}))
         self.write("runs/study/slurm/41_2.log", "a task's")
-        self.assertIn("runs/study/compare.json is not written by ffn-train, so it stays", self.ok("study.json").stderr)
+        self.assertIn("runs/study/compare.json exists and is not a comparison of ffn-train, so it is not overwritten", self.ok("study.json").stderr)
         mine.append(self.write("runs/study/configs/study.json", STUDY))
         os.symlink(self.tmp / "runs/xor", self.tmp / "runs/study/link")
         before = self.files()

@@ -46,14 +46,13 @@ bool is_slurm_file(const fs::path& file) {
 bool is_our_file(const fs::path& file) {
   static const std::initializer_list<const char*> kOurs = {
       "run.json",   "metrics.jsonl",  "model.safetensors", "best.safetensors", "checkpoint.safetensors",
-      "study.json", "study.json.bak", "compare.json",      "log.txt",          kNoteFile,
-      ".lock"};
-  static const std::map<std::string, std::string> kMarks = {{"runs.csv", "run,variant,seed,state,"},
+      "study.json", "study.json.bak", "log.txt",           kNoteFile,          ".lock"};
+  static const std::map<std::string, std::string> kMarks = {{"compare.json", kComparisonFile.mark},
+                                                            {"runs.csv", "run,variant,seed,state,"},
                                                             {"curves.csv", "run,variant,seed,state,"},
                                                             {"compare.csv", ",metric,runs,done,diverged,failed,"},
                                                             {"report.html", "name=\"generator\" content=\"ffn-train"}};
   const std::string name = file.filename().string(), base = name.substr(0, name.find(kTemporaryMark));
-  if (name == "compare.json") return is_own_comparison(file);
   if (const auto mark = kMarks.find(base); mark != kMarks.end()) return base != name || is_of({base, mark->second}, file);
   return std::any_of(kOurs.begin(), kOurs.end(), [&](const char* ours) { return base == ours; }) || name.rfind(kEventFilePrefix, 0) == 0;
 }

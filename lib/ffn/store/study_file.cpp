@@ -205,12 +205,6 @@ Json read_whole(const fs::path& file) {
 
 fs::path comparison_path(const fs::path& study) { return study / "compare.json"; }
 
-bool is_own_comparison(const fs::path& file) {
-  const auto text = read_file_if_there(file, "comparison", ExitCode::data, 64 << 20);
-  const Json json = text ? parse_json(*text) : Json();
-  return json.is_discarded() || json.is_null() || (json.is_object() && json.contains("schema_version"));
-}
-
 bool has_study_file(const fs::path& study) { return !is_missing(study_file_path(study)) || !is_missing(study_copy_path(study)); }
 
 Descriptor wait_for_directory(const fs::path& directory) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ffn/base/descriptor.hpp"
+#include "ffn/base/named_file.hpp"
 #include "ffn/config/study_config.hpp"
 
 namespace ffn {
@@ -51,8 +52,7 @@ bool has_study_file(const std::filesystem::path& study);
 
 /// Where its comparison is written.
 std::filesystem::path comparison_path(const std::filesystem::path& study);
-/// Whether a compare.json is this program's, whole or damaged, and no other JSON document.
-bool is_own_comparison(const std::filesystem::path& file);
+inline const FileKind kComparisonFile = {"comparison", "\"schema_version\""};
 
 /// What stands in it, but for its claims. `identities`: of its runs, seed by seed as they are planned.
 Json study_json(const Study& study, const std::vector<std::string>& identities);

@@ -60,13 +60,9 @@ std::size_t check_study(const Study& study, const std::string& source, bool whol
 }
 
 void save_comparison(const Plan& plan, const Json& comparison) {
-  const fs::path file = comparison_path(plan.directory);
   try {
-    if (is_own_comparison(file)) write_file_atomically(file, dump_json_lossy(comparison, 2) + "\n");
-    else
-      log_warning(file.string() +
-                  " is not written by ffn-train, so it stays, and the answer is not kept; move the file away and start again");
-  } catch (const SystemError& error) {
+    NamedFile(comparison_path(plan.directory), kComparisonFile, Chosen::by_program).write(dump_json_lossy(comparison, 2) + "\n");
+  } catch (const Error& error) {
     log_warning(error.what());  // a study can be looked at where nothing can be written
   }
 }

@@ -256,7 +256,7 @@ TEST_CASE("a table task is written and read back unchanged") {
     const auto written = resolved_json(config);
     CAPTURE(written.dump());
     CHECK(resolved_json(reread(config)) == written);
-    CHECK(written["task"].size() == (of_classes ? 9 : 8));
+    CHECK(written["task"].size() == (of_classes ? 10 : 9));
   }
 }
 

@@ -425,8 +425,7 @@ class TableReader {
   void check_input(const DataColumn& column, const DataColumn& target) const {
     const std::string ignore = "leave it out: " + ignoring(column.name);
     const bool is_empty = std::all_of(column.cells.begin(), column.cells.end(), [](double cell) { return cell == kMissing; });
-    if (is_empty || column.values == std::vector<std::string>{""})
-      fail("column " + column.name + " has no value", ignore);
+    if (is_empty || column.values == std::vector<std::string>{""}) fail("column " + column.name + " has no value", ignore);
     constexpr std::size_t kFewValues = 10;
     if (column.values.size() == csv_.rows.size())
       fail("column " + column.name + " has another text in every row: it names the rows and says nothing about others", ignore);

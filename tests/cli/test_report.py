@@ -183,7 +183,7 @@ class Words(ReportTest):
         self.assertLess(max(steps), 10)
         page = Page(self.page("runs/study"))
         self.assertEqual(list(page.all(**{"class": "bar"})), [])
-        self.assertEqual({len(row[2]) for row in page.all("tr", next(page.all("section", id="table")))}, {5})
+        self.assertEqual({len(row[2]) for row in page.all("tr", next(page.all("section", id="table")))}, {6})
         for part in page.all("svg", next(page.all("figure", id="steps-to-target")), role="img"):
             texts = [page.text(t) for t in page.all("text", part)]
             under_way, lost = texts.index("still under way"), texts.index("diverged or failed")

@@ -152,7 +152,7 @@ TEST_CASE("verdicts on tables say that seeds draw no other rows, those on other 
   };
   CHECK_THAT(said(), !ContainsSubstring("rows"));
   for (auto& run : runs) run.keys.insert({{"task.file", "/data/iris.csv"}, {"task.split", "per_seed"}}), run.keys["task.kind"] = "table";
-  CHECK_THAT(said(), ContainsSubstring("verdicts are about the rows of iris.csv: seeds draw other splits of them, not other rows|"));
+  CHECK_THAT(said(), ContainsSubstring("seeds draw other splits of the rows of iris.csv, which are no replicates"));
   for (auto& run : runs) run.keys["task.split"] = "fixed";
   CHECK_THAT(said(), ContainsSubstring("iris.csv: seeds share one split of them, and draw no other rows|"));
 }

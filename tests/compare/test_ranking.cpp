@@ -96,9 +96,9 @@ TEST_CASE("where runs miss the target the table counts hits and shows the median
   const auto comparison = compare(runs);
   const ShortTable table(comparison);
   REQUIRE(table.hits_header == "hits");
-  CHECK(table.rows.at(0).hits == "6 of 8");
-  CHECK(begins_with(table.rows[0].centre, "20"));
-  CHECK_FALSE(has(table.rows[0].centre, "±"));
+  CHECK(table.rows.at(1).hits == "6 of 8");  // in the order of the result
+  CHECK(begins_with(table.rows[1].centre, "20"));
+  CHECK_FALSE(has(table.rows[1].centre, "±"));
   CHECK(has(table.caption, "median of the runs that got there"));
   CHECK_FALSE(comparison.facets[0].groups.at(0).half_width);
   add_runs(runs = {}, "relu", kEarly);

@@ -205,8 +205,10 @@ std::string tuning_command(const Plan& plan, const Comparison& c, const CommonOp
   char* end = nullptr;
   const double rate = std::strtod(c.rate.c_str(), &end);
   const bool is_one_rate = *end == 0;
-  const bool any_verdict =
-      std::any_of(c.facets.begin(), c.facets.end(), [](const Facet& f) { return std::any_of(f.pairs.begin(), f.pairs.end(), is_settled); });
+  const bool any_verdict = std::any_of(c.facets.begin(), c.facets.end(), [](const Facet& f) {
+    return std::any_of(f.pairs.begin(), f.pairs.end(),
+                       [](const PairResult& p) { return is_settled(p) && p.judgement.verdict != stats::Verdict::same; });
+  });
   if (!any_verdict || plan.study.tune || !is_one_rate || !(rate > 0) || std::filesystem::exists(plan.directory.parent_path() / name))
     return "";
   auto words = words_again(plan, common);

@@ -5,6 +5,7 @@
 
 #include "../commands.hpp"
 #include "ffn/base/files.hpp"
+#include "ffn/base/marked_names.hpp"
 #include "ffn/report/fit.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/store/cleanup.hpp"
@@ -67,7 +68,7 @@ void add_clean(CommandLine program, CommonOptions& common) {
   command.option("directory", *directory, "where results are").type("DIR").shows_default().directory();
   command.flag("--yes", *yes, "do not ask");
   add_output_options(command, common);
-  command.run([&common, directory, yes] { return clean(*directory, *yes, common); });
+  command.run([&common, directory, yes] { return clean(named_directory(*directory).string(), *yes, common); });
 }
 
 }  // namespace ffn::app

@@ -7,6 +7,7 @@
 #include "../commands.hpp"
 #include "../compare_question.hpp"
 #include "ffn/base/files.hpp"
+#include "ffn/base/marked_names.hpp"
 #include "ffn/base/named_file.hpp"
 #include "ffn/base/shell.hpp"
 #include "ffn/base/utf8.hpp"
@@ -106,7 +107,10 @@ void add_export(CommandLine program, CommonOptions& common) {
   command.option("-o,--out", options->out, "where to; DIR otherwise, or here where there are several").type("DIR").directory();
   command.flag("--all", options->all, "also runs that lie in a study's directory and are no part of it");
   add_output_options(command, common);
-  command.run([&common, options] { return export_runs(*options, common); });
+  command.run([&common, options] {
+    to_named_directories(options->directories);
+    return export_runs(*options, common);
+  });
 }
 
 }  // namespace ffn::app

@@ -8,6 +8,7 @@
 
 #include "../commands.hpp"
 #include "../next_command.hpp"
+#include "ffn/base/marked_names.hpp"
 #include "ffn/base/shell.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/store/log.hpp"
@@ -65,7 +66,10 @@ void add_merge(CommandLine program, CommonOptions& common) {
   command.option("directories", *directories, "directories of the study; they are read, never changed").required().type("DIR...");
   command.option("-o,--out", *out, "where the whole goes: a new directory, or one of the same study").required().type("DIR").directory();
   add_output_options(command, common);
-  command.run([&common, directories, out] { return merge(*directories, *out, common); });
+  command.run([&common, directories, out] {
+    to_named_directories(*directories);
+    return merge(*directories, *out, common);
+  });
 }
 
 }  // namespace ffn::app

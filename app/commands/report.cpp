@@ -11,6 +11,7 @@
 #include "../report_facts.hpp"
 #include "../train.hpp"
 #include "ffn/base/files.hpp"
+#include "ffn/base/marked_names.hpp"
 #include "ffn/base/named_file.hpp"
 #include "ffn/base/utf8.hpp"
 #include "ffn/report/charts.hpp"
@@ -105,7 +106,10 @@ void add_report(CommandLine program, CommonOptions& common) {
   command.option("--figures", options->figures, "also every picture as SVG, and the table in LaTeX").type("DIR").directory();
   command.flag("--open", options->open, "show it in the browser");
   add_output_options(command, common);
-  command.run([&common, options] { return write_report(*options, common); });
+  command.run([&common, options] {
+    to_named_directories(options->question.directories);
+    return write_report(*options, common);
+  });
 }
 
 }  // namespace ffn::app

@@ -11,6 +11,7 @@
 #include "../report_facts.hpp"
 #include "../signals.hpp"
 #include "ffn/base/files.hpp"
+#include "ffn/base/marked_names.hpp"
 #include "ffn/base/named_file.hpp"
 #include "ffn/base/utf8.hpp"
 #include "ffn/report/exporter.hpp"
@@ -108,7 +109,10 @@ void add_watch(CommandLine program, CommonOptions& common) {
   auto question = std::make_shared<CompareQuestion>();
   add_question_options(command, *question);
   add_output_options(command, common);
-  command.run([&common, question] { return watch(*question, common); });
+  command.run([&common, question] {
+    to_named_directories(question->directories);
+    return watch(*question, common);
+  });
 }
 
 }  // namespace ffn::app

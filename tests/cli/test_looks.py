@@ -61,6 +61,13 @@ class LooksTest(ProgramTest):
     def test_a_level_above_5_percent_is_said(self):
         self.assertIn("Sure at 20 %: gelu is", self.train("name=s", "seeds=8", "compare.alpha=0.2").replace("\u00a0", " "))
 
+    def test_another_grid_on_the_same_seeds_is_another_question(self):
+        study = ("xor", "model.ffn.activation=relu,softplus", "seeds=6", "train.steps=60", "compare.metric=val/loss", "tune.seeds=1", "-q")
+        for name, grid, is_seen in (("first", "0.01,0.011", False), ("second", "0.02,0.021", True)):
+            self.ok(*study, f"name={name}", f"tune.train.optimizer.lr={grid}")
+            qualification = json.loads(self.ok("compare", f"runs/{name}", "--json").stdout)["qualification"]
+            self.assertEqual("Seeds seen before, in first" in qualification, is_seen, qualification)
+
     def test_a_key_without_effect_makes_no_new_data(self):
         self.assert_sure(self.train("name=s", "seeds=8"))
         self.assert_suggestive(self.train("name=t", "seeds=8", "train.clip_norm=1e9", "compare.min_effect=1"), "seeds seen before, in s")

@@ -140,7 +140,7 @@ class Rm(ResultsTest):
         self.assertEqual([f for f in self.files() if f.startswith(("runs/xor/seed", "runs/study/activation=gelu"))], [])
         self.assertFalse((self.tmp / "runs/xor").exists())
         self.ok("rm", "runs/study", "runs/study", "--yes")
-        self.assertEqual(self.files(), ["runs/.study.lock", "study.json", "xor.json"])
+        self.assertEqual(self.files(), ["runs/.seen.json", "runs/.study.lock", "study.json", "xor.json"])
 
     def test_other_directories_links_and_those_in_use_are_refused(self):
         before = self.files()

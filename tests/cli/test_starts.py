@@ -20,8 +20,8 @@ class Starts(ProgramTest):
 
     def test_seeds_start_from_those_of_a_study_and_share_no_start(self):
         self.ok(self.source, "seeds=3", "-q")
-        study = (self.source, "name=on", "model.ffn.dropout=0,0.2", "seeds=3", STILL, "-q")
-        self.ok(*study, "model.init_from=runs/source")
+        study = (self.source, "model.ffn.dropout=0,0.2", "seeds=3", STILL, "-q")
+        self.ok(*study, "name=on", "model.init_from=runs/source")
         before = [self.weights(f"runs/source/base/seed-{seed}") for seed in range(3)]
         for seed in range(3):
             after = self.weights(f"runs/on/dropout=0/seed-{seed}")

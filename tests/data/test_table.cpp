@@ -200,11 +200,11 @@ TEST_CASE("what cannot be learned from is refused, with its place or its key and
   says(table_of(rows + "4,,b\n", "c"), ":5, column y: the cell is empty; missing in 1 of 4 rows: y (1)", "task.ignore='[\"y\"]'");
   says(table_of(rows + "4,NA,b\n", "c"), ":5, column y: \"NA\" stands for a missing value", "category in task.types");
   says(table_of("x;y;c\n1;2,5;a\n2;3;b\n3;4;a\n", "c"), ":2, column y: the number \"2,5\" has a comma", "decimals with a point");
-  says(table_of(rows, "", "c"), ":2, column c: \"a\" is not a number", "set label=c");
+  says(table_of(rows, "", "c"), ":2, column c: \"a\" is not a number", "task.target= task.label=c");
   says(table_of(rows + "1e31,1,a\n", "c"), ":5, column x: the number 1e31 is too large", "scale");
   says(table_of("x,c\n1,a\n2,a\n3,a\n", "c"), "task.label: c has one class, \"a\"", "nothing to learn");
   says(table_of("x,c\n1,3\n2,3\n3,3\n", "", "c"), "task.target: c has the same number in every row", "nothing to learn");
-  says(table_of("x,c\n1,1\n2,2\n3,3\n", "c"), "3 classes in 3 rows", "set target=c");
+  says(table_of("x,c\n1,1\n2,2\n3,3\n", "c"), "3 classes in 3 rows", "task.label= task.target=c");
   says(table_of("x,c,d\n1,a,A\n2,b,B\n3,a,A\n4,b,B\n", "c"), "column d says in every row what c is", "task.ignore='[\"d\"]'");
   says(table_of("x,c,d\n1,a,0\n2,b,1\n3,a,0\n4,b,1\n", "c"), "column d says in every row what c is", "task.ignore");
   says(table_of("x,y,z\n1,5,5.0\n2,6,6\n3,7,7\n", "", "z"), "column y says in every row what z is", "task.ignore");

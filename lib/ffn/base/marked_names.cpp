@@ -33,4 +33,8 @@ fs::path named_directory(const fs::path& path) {
                    "name one of them");
 }
 
+void to_named_directories(std::vector<std::string>& paths) {
+  for (auto& path : paths) path = named_directory(path).string();
+}
+
 }  // namespace ffn

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace ffn {
 
@@ -32,5 +33,6 @@ bool is_short_identity(const std::string& text);
 /// The directory that a person means by a path without the identity ("runs/xor/seed-0"). Throws UsageError with the candidates where
 /// there are several; the path itself where it exists or nothing is meant. What is not here may be below runs/: "three" is runs/three.
 std::filesystem::path named_directory(const std::filesystem::path& path);
+void to_named_directories(std::vector<std::string>& paths);
 
 }  // namespace ffn

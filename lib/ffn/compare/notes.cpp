@@ -321,7 +321,7 @@ void note_overfitted(const std::vector<FoundRun>& runs, Comparison& out) {
   double first = last;
   for (const auto& [value, found] : of_value) {
     const double risen = median_of(found.first), step = median_of(found.second);
-    if (!(risen >= kRisen)) continue;
+    if (!(risen >= kRisen) || 2 * step > last) continue;  // late minima are noise
     parts.push_back(shown_value(out, value) + " by " + percent_text(risen - 1) + " since step " + number_text(step));
     if (step > 0) first = std::min(first, step);
   }
@@ -359,7 +359,9 @@ void note_still_falling(const std::vector<FoundRun>& runs, Comparison& out) {
     } catch (const Error&) {  // `check` says so
       continue;
     }
-    if (end > 0 && before >= kFalls * end) parts.push_back(shown_value(out, value) + " by " + percent_text(1 - end / before));
+    const auto* found = run->summary->find(out.metric);
+    const bool is_lowest = found && found->best && end <= found->best->value * kFalls;
+    if (is_lowest && end > 0 && before >= kFalls * end) parts.push_back(shown_value(out, value) + " by " + percent_text(1 - end / before));
   }
   if (!parts.empty())
     out.notes.push_back(out.metric + " still falls over the last tenth of the steps (" + join(parts) +

@@ -153,7 +153,8 @@ void TableConfig::describe(FieldVisitor& v) {
              "more value. Rows without the column to predict are left out"}});
   v.require(!file.empty(), "file", "no table given; set task.file to a CSV or TSV file");
   v.require(label.empty() != target.empty(), "label",
-            label.empty() ? "set either label (a column of classes) or target (a column of numbers)" : "set label or target, not both",
+            label.empty() ? "set either label (a column of classes) or target (a column of numbers)"
+                          : "set label or target, not both; an empty one is not set",
             {"target"});
   v.require(are_texts(*columns), "columns", "expected names of columns");
   v.require(are_texts(*ignore), "ignore", "expected names of columns");

@@ -127,7 +127,8 @@ class TableReader {
     return out;
   }
 
-  DataTable read_as(const DataTable& trained) const {
+  DataTable read_as(const DataTable& trained) {
+    predicts_ = true;
     if (csv_.rows.empty()) fail("the table has no rows", "its first line names the columns, each line behind it is a row to predict");
     DataTable out;
     for (const auto& column : trained.inputs) out.inputs.push_back(column_as(column, trained));
@@ -368,6 +369,7 @@ class TableReader {
   }
 
   std::string missing_remedy(const std::string& name, const std::string& cell) const {
+    if (predicts_) return "write a value, or leave the row out: the run was trained without gaps in this column";
     const bool is_input = name != config_.target && name != config_.label;
     return std::string("write a value, or leave rows with gaps out: task.missing=drop_rows") +
            (is_input ? "; or take the mean and an indicator in their place: task.missing=mean; or leave out the column: " + ignoring(name)
@@ -376,8 +378,9 @@ class TableReader {
   }
 
   std::string number_remedy(const std::string& name) const {
-    return name == config_.target ? "for a column of classes set label=" + name + " in place of target"
-                                  : "change the cell, or what task.types says of " + name;
+    return name == config_.target
+               ? "write numbers with digits and a point alone; for a column of classes say task.target= task.label=" + name
+               : "change the cell, or what task.types says of " + name;
   }
 
   void make_category(std::size_t index, DataColumn& column) const {
@@ -427,7 +430,7 @@ class TableReader {
     const bool is_empty = std::all_of(column.cells.begin(), column.cells.end(), [](double cell) { return cell == kMissing; });
     if (is_empty || column.values == std::vector<std::string>{""}) fail("column " + column.name + " has no value", ignore);
     constexpr std::size_t kFewValues = 10;
-    if (column.values.size() == csv_.rows.size())
+    if (column.values.size() == csv_.rows.size() && !config_.types->contains(column.name))
       fail("column " + column.name + " has another text in every row: it names the rows and says nothing about others", ignore);
     if (column.values.size() > std::max(kFewValues, csv_.rows.size() / 10) && !config_.types->contains(column.name))
       fail("column " + column.name + " has " + std::to_string(column.values.size()) + " different texts in " +
@@ -466,13 +469,15 @@ class TableReader {
     }
     if (target.values.size() < 2)
       fail("task.label: " + target.name + " has one class, " + quoted(target.values[0]), "there is nothing to learn");
-    if (static_cast<std::int64_t>(target.values.size()) > kMostClasses || target.values.size() == csv_.rows.size())
+    const std::size_t classes = target.values.size(), rows = csv_.rows.size();
+    if (static_cast<std::int64_t>(classes) > kMostClasses || classes == rows || (classes > 10 && 2 * classes > rows))
       fail("task.label: " + target.name + " has " + std::to_string(target.values.size()) + " classes in " +
                std::to_string(csv_.rows.size()) + " rows",
-           "for a column of numbers set target=" + target.name + " in place of label");
+           "for a column of numbers say task.label= task.target=" + target.name);
   }
 
   const TableConfig& config_;
+  bool predicts_ = false;
   std::string bytes_;
   Csv csv_;
 };

@@ -89,7 +89,7 @@ void take_entries(const fs::path& directory, bool exported, Removal& out) {
     const bool exports = exported || name == "slurm" || name == "tensorboard";
     if (entry.type == fs::file_type::directory && (exports || entries_of(entry.path).empty() || is_results_directory(entry.path))) {
       take_entries(entry.path, exports, out);
-    } else if (name == ".lock") {
+    } else if (name == ".lock" || name == ".tuning.lock") {
       out.files.push_back(entry.path);  // alone it would say nothing of whose directory this is
     } else if (entry.type == fs::file_type::regular &&
                (directory.filename() == "slurm" ? is_slurm_file(entry.path) : is_our_file(entry.path))) {

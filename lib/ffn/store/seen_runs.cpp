@@ -70,6 +70,13 @@ void write_seen(const fs::path& results, const std::vector<SeenStudy>& studies) 
 
 }  // namespace
 
+// Without the grid: another one, tried on the same seeds, is another question about the same layers.
+static Json tuned_keys(const Json& tune) {
+  Json keys = Json::array();
+  for (const auto& item : tune.items()) keys.push_back(item.key());
+  return keys;
+}
+
 std::map<std::string, std::string> variant_keys(const Study& study) {
   std::map<std::string, std::string> out;
   const bool is_tuned = !study.config.tune->empty();
@@ -78,7 +85,7 @@ std::map<std::string, std::string> variant_keys(const Study& study) {
     Json json = identity_json(config, data_hash_now(config));
     json.erase("seed");
     for (const char* measured : {"target", "eval_every", "eval_examples", "layer_metrics"}) json["train"].erase(measured);
-    if (is_tuned) json["tune"] = *study.config.tune;
+    if (is_tuned) json["tune"] = tuned_keys(*study.config.tune);
     out[variant.name] = sha256_hex(dump_json(json)).substr(0, 16);
   }
   return out;

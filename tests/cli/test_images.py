@@ -66,7 +66,7 @@ class Images(ProgramTest):
         losses = [record(run)["summary"]["metrics"]["val/loss"]["final"] for run in sorted((self.tmp / "runs/pictures").rglob("seed-*"))]
         self.assertEqual(len(set(losses)), 2)
         text = self.ok(self.config, "task.examples=8", "seeds=6", "model.ffn.kind=none,positionwise", "name=two", "-q").stdout
-        self.assertIn("verdicts are about the images of plain: seeds draw no other images", " ".join(text.split()))
+        self.assertIn("verdicts are about the images of plain: seeds share the test images, and draw no others", " ".join(text.split()))
 
     def test_what_is_wrong_with_the_files_is_named(self):
         def refused(*arguments):

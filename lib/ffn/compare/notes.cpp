@@ -232,7 +232,7 @@ void note_same_data(const std::vector<FoundRun>& runs, Comparison& out) {
     const bool table = value_of(run, "task.kind") == "table";
     if (!table && value_of(run, "task.kind") != "images") continue;
     const std::string file = value_of(run, table ? "task.file" : "task.directory");
-    files.insert((table ? "rows of " : "images of ") + file.substr(file.rfind('/') + 1));
+    files.insert((table ? "rows of " : "images of ") + (file == "-" ? "all " + out.over : file.substr(file.rfind('/') + 1)));
     if (!table) seeds_do = "share the test images, and draw no others";
     else if (value_of(run, "task.split") != "per_seed") seeds_do = "share one split of them, and draw no other rows";
   }
@@ -258,8 +258,13 @@ void note_same_text(const std::vector<FoundRun>& runs, Comparison& out) {
   for (const auto& run : runs) {
     if (value_of(run, "task.kind") == "text") files.insert(value_of(run, "task.file"));
   }
-  if (files.empty()) return;
-  add_scope(files.size() == 1 && out.over.empty() ? "of this text" : "of these texts", out);
+  if (!files.empty()) add_scope(files.size() == 1 && out.over.empty() ? "of this text" : "of these texts", out);
+  // Patterns of one function that each seed splits anew are no patterns of another.
+  const auto splits_function = [](const FoundRun& run) {
+    const auto held_out = run.keys.find("task.held_out");
+    return value_of(run, "task.kind") == "function" && held_out != run.keys.end() && held_out->second != "0";
+  };
+  if (std::any_of(runs.begin(), runs.end(), splits_function)) add_scope("of this function", out);
 }
 
 // Seeds that go on from one set of weights replicate the training, not the start.
@@ -328,7 +333,8 @@ void note_overfitted(const std::vector<FoundRun>& runs, Comparison& out) {
   if (!parts.empty())
     out.notes.push_back(
         out.metric + " rose after its minimum (" + join(parts) + "): runs were trained for too long. compare.metric=\"best " + out.metric +
-        "\" compares the minima; tune.train.steps=" + number_text(first) + "," + number_text(last) + " chooses when to stop");
+        "\" compares the minima" +
+        (first < last ? "; tune.train.steps=" + number_text(first) + "," + number_text(last) + " chooses when to stop" : ""));
 }
 
 // Of one run of each variant that kept its curve: to read those of thousands takes long.

@@ -164,8 +164,13 @@ SeenBefore seen_before(const fs::path& study, const std::string& declaration, co
     if (shared.size() > 1) out.last_seed = std::max(out.last_seed, *there.seeds.rbegin());
     if (any && std::find(out.studies.begin(), out.studies.end(), there.name) == out.studies.end()) out.studies.push_back(there.name);
   }
-  // What is judged are differences: a variant that several studies have as their reference is no difference that was seen.
-  const bool is_spent = std::any_of(seen.begin(), seen.end(), [](const auto& of_seed) { return of_seed.second.size() > 1; });
+  // What is judged are differences: a variant that several studies have as their reference is no difference that was seen. Seeds that do
+  // not follow each other may have been picked by one variant alone.
+  std::set<std::int64_t> judged;
+  for (const auto& run : runs) judged.insert(run.seed);
+  const bool in_a_row = judged.empty() || *judged.rbegin() - *judged.begin() == static_cast<std::int64_t>(judged.size()) - 1;
+  const std::size_t enough = in_a_row ? 2 : 1;
+  const bool is_spent = std::any_of(seen.begin(), seen.end(), [&](const auto& of_seed) { return of_seed.second.size() >= enough; });
   if (!is_spent) out.studies.clear();
   return out;
 }

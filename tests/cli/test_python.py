@@ -546,7 +546,7 @@ class Runs(ProgramTest):
         import pandas
 
         (self.tmp / "t.csv").write_text("paid,zip,x,kind\n" + "".join(f"{i % 2 == 0},{10 + i % 3},{i},{'ab'[i % 2 and i % 3 == 0]}\n" for i in range(40)))
-        task = {"kind": "table", "file": "t.csv", "label": "kind", "types": {"zip": "category"}}
+        task = {"kind": "table", "file": "t.csv", "label": "kind", "types": {"zip": "category", "x": "number"}}
         (run,) = self.train("typed", {"task": task, "model": {"d_model": 8}, "train": {"steps": 60, "optimizer": {"lr": 0.01}}})
         frame = pandas.read_csv(self.tmp / "t.csv")
         self.assertEqual([str(kind) for kind in frame.dtypes[:2]], ["bool", "int64"])

@@ -42,8 +42,7 @@ class Table(ProgramTest):
         table = ["task={\"kind\": \"table\", \"file\": \"coins.csv\", \"label\": \"coin\"}", "model.ffn.kind=none,positionwise", "compare.metric=val/accuracy"]
         few = self.ok(self.config, *table, "seeds=10", "name=few")
         self.assertIn("Not sure: positionwise", " ".join(few.stdout.split()))
-        fresh = list(range(10, 40))
-        self.assertIn("'seeds=" + str(fresh).replace(" ", "") + "'", few.stderr.replace("\n", "").replace(" \\", ""))
+        self.assertNotIn("settled", few.stderr)
         self.assertIn("beyond about 30 seeds more rows help", self.fails(2, self.config, *table, "seeds=auto"))
         self.assertIn("beyond about 30 seeds more rows help", " ".join(self.ok("plan", self.config, *table, "seeds=40", "--no-probe").stdout.split()))
         many = self.ok(self.config, *table, "seeds=40", "name=many", "train.steps=50")
@@ -106,7 +105,7 @@ class Table(ProgramTest):
         lines = [f'"{i + 1}",2024-01-{i % 28 + 1:02},{5000 + i},{"NA" if i % 9 == 4 else i % 10},{i * 7 % 50}%,{["red", "blue"][i % 2]},{"yes" if i % 10 > 4 else "no"}'
                  for i in range(120)]
         self.write("people.csv", '"",day,customer,visits,discount,color,bought\n' + "\n".join(lines) + "\n")
-        words = [self.config, "task.file=people.csv", "task.ignore=[]", "name=people", "-q"]
+        words = [self.config, "task.file=people.csv", "task.ignore=[]", "name=people", "train.steps=300", "train.optimizer.lr=0.03", "-q"]
         for what in ("column customer numbers the rows (5000 to 5119)", "column visits: \"NA\" stands for a missing value; missing in 13 of 120 rows: visits (13)",
                      'column day: "2024-01-01" is a date', 'column discount: "0%" is a percentage'):
             error = " ".join(self.fails(3, *words).split())

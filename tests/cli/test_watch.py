@@ -128,13 +128,13 @@ class Watch(ProgramTest):
         with browser.Browser() as page:
             _, said = page.open(self.report)
             self.assertEqual(said, [])
-            axis = page.evaluate("document.querySelector('figure.chart').dataset.x")
+            axis = page.evaluate("document.querySelector('figure [data-axis=x]').closest('figure').dataset.x")
             page.evaluate("document.querySelector('figure details').open = true; document.querySelector('figure [data-axis=x]').click();"
                           "document.querySelector('figure button.key').click()")
             self.ok("study.json", "seeds=5", "-q")
             self.wait_for(lambda: "20 runs" in page.evaluate("document.readyState == 'complete' ? document.querySelector('header').textContent : ''"), "twenty runs")
             self.assertTrue(page.evaluate("document.querySelector('figure details').open"))
-            self.assertNotEqual(page.evaluate("document.querySelector('figure.chart').dataset.x"), axis)
+            self.assertNotEqual(page.evaluate("document.querySelector('figure [data-axis=x]').closest('figure').dataset.x"), axis)
             self.assertEqual(page.evaluate("document.querySelectorAll('button.key[aria-pressed=false]').length"), 1)
 
 

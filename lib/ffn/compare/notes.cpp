@@ -349,7 +349,8 @@ void note_still_falling(const std::vector<FoundRun>& runs, Comparison& out) {
       one.emplace(value_of(run, out.by), &run);
   }
   std::vector<std::string> parts;
-  for (const auto& [value, run] : one) {
+  for (const auto& of_value : one) {
+    const FoundRun* run = of_value.second;
     if (one.size() > kMost) return;
     double before = 0, end = 0;
     try {
@@ -367,7 +368,8 @@ void note_still_falling(const std::vector<FoundRun>& runs, Comparison& out) {
     }
     const auto* found = run->summary->find(out.metric);
     const bool is_lowest = found && found->best && end <= found->best->value * kFalls;
-    if (is_lowest && end > 0 && before >= kFalls * end) parts.push_back(shown_value(out, value) + " by " + percent_text(1 - end / before));
+    if (is_lowest && end > 0 && before >= kFalls * end)
+      parts.push_back(shown_value(out, of_value.first) + " by " + percent_text(1 - end / before));
   }
   if (!parts.empty())
     out.notes.push_back(out.metric + " still falls over the last tenth of the steps (" + join(parts) +

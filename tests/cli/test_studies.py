@@ -238,7 +238,7 @@ class Widths(ProgramTest):
         self.ok("cp", "xor", "xor.json")  # expansion 4 of d_model 8
         (narrow,) = self.widths("xor.json", "model.ffn.expansion=2")
         self.assertEqual(self.widths("xor.json", "model.ffn.d_ff=16"), [narrow])
-        self.assertEqual(self.widths("xor.json", "model.ffn.d_ff=99", "model.ffn.d_ff=16"), [narrow])
+        self.refused("model.ffn.d_ff is given twice", "plan", "xor.json", "model.ffn.d_ff=99", "model.ffn.d_ff=16")
         self.assertEqual(self.widths("xor.json", "model.ffn.d_ff=16", "model.ffn.expansion=null"), [narrow])
         self.write("base.json", {"extends": "xor.json", "model": {"ffn": {"d_ff": 24}}, "seeds": 2, "sweep": {"grid": {"model.ffn.expansion": [2]}}})
         self.assertEqual(self.widths("base.json"), [narrow])

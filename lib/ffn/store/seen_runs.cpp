@@ -70,22 +70,20 @@ void write_seen(const fs::path& results, const std::vector<SeenStudy>& studies) 
 
 }  // namespace
 
-// Without the grid: another one, tried on the same seeds, is another question about the same layers.
-static Json tuned_keys(const Json& tune) {
-  Json keys = Json::array();
-  for (const auto& item : tune.items()) keys.push_back(item.key());
-  return keys;
-}
-
 std::map<std::string, std::string> variant_keys(const Study& study) {
   std::map<std::string, std::string> out;
-  const bool is_tuned = !study.config.tune->empty();
+  // Without what was chosen and the grid: another one, tried on the same seeds, is another question about the same layers.
+  Json tuned = Json::array();
+  for (const auto& axis : study.tune.value_or(TuningConfig()).axes) tuned.push_back(axis.key);
   for (const auto& variant : study.variants) {
-    const RunConfig config = is_tuned ? config_with(study, variant.assignments) : variant.config;
+    auto declared = variant.assignments;
+    const auto is_tuned = [&](const Assignment& given) { return std::find(tuned.begin(), tuned.end(), given.key) != tuned.end(); };
+    declared.erase(std::remove_if(declared.begin(), declared.end(), is_tuned), declared.end());
+    const RunConfig config = tuned.empty() ? variant.config : config_with(study, declared);
     Json json = identity_json(config, data_hash_now(config));
     json.erase("seed");
     for (const char* measured : {"target", "eval_every", "eval_examples", "layer_metrics"}) json["train"].erase(measured);
-    if (is_tuned) json["tune"] = tuned_keys(*study.config.tune);
+    if (!tuned.empty()) json["tune"] = tuned;
     out[variant.name] = sha256_hex(dump_json(json)).substr(0, 16);
   }
   return out;

@@ -1,10 +1,10 @@
-"""The README's table of speeds: the main works of RESULTS.md, each against its best rival."""
+"""The table of speeds in scripts/README.md: the main works of RESULTS.md, each against its best rival."""
 from .instruction_sets import INSTRUCTION_SETS, RIVALS, ROOT
 from .results import HEADER, markdown_table, split_sections
 
-README, RESULTS = ROOT / "README.md", RIVALS / "RESULTS.md"
+README, RESULTS = ROOT / "scripts/README.md", RIVALS / "RESULTS.md"
 BEGIN, END = "<!-- scripts/bench-rivals writes from here -->", "<!-- to here -->"
-# Work in RESULTS.md, and what the README calls it.
+# Work in RESULTS.md, and what the table calls it.
 ROWS = {
     "xor-study": "240 XOR runs of 2,000 steps",
     "block-study": "24 runs of an attention + FFN block, 500 steps",
@@ -46,11 +46,11 @@ def of_text(results):
 
 
 def with_table(readme, results):
-    """README.md with this table between its marks; ValueError where it has none."""
+    """scripts/README.md with this table between its marks; ValueError where it has none."""
     before, begin, rest = readme.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:
-        raise ValueError(f"README.md has no '{BEGIN}' and '{END}'")
+        raise ValueError(f"scripts/README.md has no '{BEGIN}' and '{END}'")
     return f"{before}{BEGIN}\n\n{of_text(results)}\n\n{END}{after}"
 
 

@@ -257,9 +257,9 @@ class Manual(CompletionTest):
             line = next(line for line in synopsis if line.startswith(f"ffn-train {command} ")).replace("[OPTION...]", "")
             self.assertEqual("[" in line.split(None, 2)[2].split()[0], optional, line)
 
-    def test_its_exit_codes_are_those_of_the_readme(self):
+    def test_its_exit_codes_are_those_of_the_documentation(self):
         text = re.sub(r"\\[fe].?|\\", "", self.ok("man").stdout.partition(".SH EXIT STATUS")[2].partition(".SH")[0])
-        readme = (ROOT / "README.md").read_text(encoding="utf-8").partition("## Exit codes")[2].partition("##")[0]
+        readme = (ROOT / "configs/README.md").read_text(encoding="utf-8").partition("## Exit codes")[2].partition("##")[0]
         for code in re.findall(r"^(\d+)$", text, re.M):
             self.assertIn(code, re.findall(r"\d+", readme))
 

@@ -199,27 +199,3 @@ TEST_CASE("asking for the schema or the keys leaves the config as it was") {
   key_docs(describe);
   CHECK(resolved_json(config).dump() == before);
 }
-
-TEST_CASE("the page of documentation has one row for every key and no broken table") {
-  const auto keys = key_docs(a_run());
-  const auto page = markdown_reference(keys);
-  std::size_t rows = 0, expected = 0, position = 0;
-  for (const auto& key : keys) expected += key.path.back() != ']';
-  while ((position = page.find("\n| `", position)) != std::string::npos) {
-    const auto line = page.substr(position + 1, page.find('\n', position + 1) - position - 1);
-    std::size_t bars = 0;
-    for (std::size_t i = 0; i < line.size(); ++i) bars += line[i] == '|' && line[i - (i > 0)] != '\\';
-    CAPTURE(line);
-    CHECK(bars == 6);
-    ++rows;
-    ++position;
-  }
-  CHECK(rows == expected);
-  CHECK(page.find("## Top level") != std::string::npos);
-  for (const auto& key : keys) {
-    CAPTURE(key.path);
-    if (key.path.back() == ']') CHECK(page.find("## `" + key.path + "`\n\n" + key.doc + "\n") != std::string::npos);
-  }
-  CHECK(page.find("## `model.ffn[moe]`\n\nMixture of experts") != std::string::npos);
-  CHECK(page.find("| `top_k` | integer | 2 | ≥ 1 | experts K per token |") != std::string::npos);
-}

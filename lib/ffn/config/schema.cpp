@@ -1,8 +1,6 @@
 #include "ffn/config/schema.hpp"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <utility>
 
 #include "ffn/base/suggest.hpp"
@@ -180,40 +178,6 @@ Json json_schema(const FieldVisitor::Describe& describe) {
   schema["properties"]["extends"] = {{"oneOf", Json::array({text, Json{{"type", "array"}, {"items", text}}})},
                                      {"description", "configs that this one lies over, relative to this file; the last one wins"}};
   return schema;
-}
-
-std::string markdown_reference(const std::vector<KeyDoc>& keys) {
-  // Group by the path up to the last dot; sections introduce their own table.
-  std::ostringstream out;
-  const auto escaped = [](std::string text) {
-    for (size_t i = 0; (i = text.find('|', i)) != std::string::npos; i += 2) text.replace(i, 1, "\\|");
-    return text;
-  };
-  const auto table_of = [](const std::string& path) {
-    const auto dot = path.rfind('.');
-    return dot == std::string::npos ? std::string() : path.substr(0, dot);
-  };
-  std::vector<std::string> order;
-  for (const auto& key : keys) {
-    const bool is_kind = key.path.back() == ']';  // has a heading of its own, also without keys
-    const auto table = is_kind ? key.path : table_of(key.path);
-    if (std::find(order.begin(), order.end(), table) == order.end()) order.push_back(table);
-  }
-  for (const auto& table : order) {
-    out << "\n## " << (table.empty() ? "Top level" : "`" + table + "`") << "\n\n";
-    for (const auto& key : keys) {
-      if (key.path == table && !key.doc.empty()) out << key.doc << "\n\n";
-    }
-    const char* heading = "| key | type | default | allowed | meaning |\n|---|---|---|---|---|\n";
-    for (const auto& key : keys) {
-      if (table_of(key.path) != table || key.path.back() == ']') continue;
-      out << std::exchange(heading, "");
-      const std::string name = table.empty() ? key.path : key.path.substr(table.size() + 1);
-      out << "| `" << name << "` | " << key.type << " | " << escaped(key.fallback) << " | " << escaped(key.allowed) << " | "
-          << escaped(key.doc) << " |\n";
-    }
-  }
-  return out.str();
 }
 
 }  // namespace ffn

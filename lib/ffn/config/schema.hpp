@@ -21,7 +21,4 @@ std::vector<KeyDoc> key_docs(const FieldVisitor::Describe& describe);
 /// JSON Schema draft-07 (the draft that editors agree on) of an object with these fields.
 Json json_schema(const FieldVisitor::Describe& describe);
 
-/// A Markdown page: one table per section.
-std::string markdown_reference(const std::vector<KeyDoc>& keys);
-
 }  // namespace ffn

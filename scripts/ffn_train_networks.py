@@ -818,7 +818,7 @@ def load(run, best=False):
 def finite(number, place):
     """`number`, a cell or an output, as a finite float."""
     try:
-        if math.isfinite(float(number)):
+        if "_" not in str(number) and math.isfinite(float(number)):
             return float(number)
     except (TypeError, ValueError, OverflowError):
         pass
@@ -829,21 +829,31 @@ MISSING = {"", "NA", "N/A", "n/a", "<NA>", "#N/A", "NaN", "nan", "NULL", "null",
 
 
 def is_missing(cell):
-    return cell is None or cell != cell or cell in MISSING
+    return str(cell) in MISSING  # None, NaN and pandas.NA among them
 
 
-def rows_of(table):
-    """Rows of a DataFrame, of a CSV file, or what was given, as a list of dicts."""
+def rows_of(table, columns=()):
+    """Rows of a DataFrame, of a CSV file, or what was given, as a list of dicts. columns: names for a file without a line of them."""
     if hasattr(table, "to_dict"):
         return table.to_dict("records")
     if not isinstance(table, (str, Path)):
         return list(table)
     with open(table, newline="", encoding="utf-8-sig") as file:
         first = file.readline()
-        file.seek(0)
-        reader = csv.reader(file, delimiter=max(",;\t", key=first.count))
-        names = [name.strip() for name in next(reader, [])]
-        return [dict(zip(names, (cell.strip() for cell in row))) for row in reader if row]
+        above = re.fullmatch("sep=(.)[\r\n]*", first)  # as Excel writes it
+        if not above:
+            file.seek(0)
+        unquoted = re.sub('"[^"]*"', "", first)
+        reader = csv.reader(file, delimiter=above[1] if above else max(",;\t", key=unquoted.count), skipinitialspace=True)
+        lines = [(reader.line_num + bool(above), [cell.strip() for cell in row]) for row in reader]
+    lines = [(line, row) for line, row in lines if row not in ([], [""])]
+    names = list(columns) or (lines.pop(0)[1] if lines else [])
+    if not columns and all(len(row) == len(names) + 1 for _, row in lines) and any(row[-1] for _, row in lines):
+        names.insert(0, "")  # R's write.table has row names without a name
+    for line, row in lines:
+        if len(row) != len(names):
+            raise RunError(f"{table}:{line}: {len(row)} cells in a table of {len(names)} columns")
+    return [dict(zip(names, row)) for _, row in lines]
 
 
 def category_of(cell, values):
@@ -866,13 +876,13 @@ def table_inputs(model, rows):
     def numbers(column, row, place):
         if column["column"] not in row:
             raise RunError(f"{place}: the row has no such column; it has {', '.join(map(str, row))}")
-        cell = row[column["column"]]
-        if "values" not in column and column.get("missing"):
-            return [0.0, 1.0] if is_missing(cell) else [(finite(cell, place) - column["mean"]) / column["deviation"], 0.0]
-        if "" in column.get("values", []) and cell not in column["values"] and is_missing(cell):
-            cell = ""
-        if "values" not in column:
-            return [(finite(cell, place) - column["mean"]) / column["deviation"]]
+        cell, gap, is_number = row[column["column"]], is_missing(row[column["column"]]), "values" not in column
+        if gap and not (column.get("missing") if is_number else "" in column["values"]):
+            raise RunError(f"{place}: {cell!r} is a missing value, and the run was trained without any in this column")
+        if is_number:
+            x = 0.0 if gap else (finite(cell, place) - column["mean"]) / column["deviation"]
+            return [x, float(gap)] if column.get("missing") else [x]
+        cell = "" if gap else cell
         value = category_of(cell, column["values"])
         if value is None:
             raise RunError(f"{place}: {cell!r} is none of {column['values']}")
@@ -892,7 +902,7 @@ def predict(model, rows, probabilities=False):
     model = model if isinstance(model, nn.Module) else load(model)
     if model.table is None:
         raise ValueError("only table runs predict from rows; this run's task is something else")
-    rows = rows_of(rows)
+    rows = rows_of(rows, model.config["task"].get("columns", ()))
     if not rows:
         return []
     outputs, column = model(table_inputs(model, rows)), model.table["output"]

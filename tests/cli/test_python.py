@@ -532,8 +532,8 @@ class Runs(ProgramTest):
         self.assertAlmostEqual(sum(a == row["kind"] for a, row in zip(predicted, gaps[::4])) / 20, record(with_gaps)["summary"]["metrics"]["val/accuracy"]["final"], places=6)
         self.assertEqual(ffn_train.predict(run, self.tmp / "t.csv"), ffn_train.predict(run, rows))
         good = {"x": 1, "color": "red"}
-        for cells, what in (({"color": "pink"}, "row 1, column color: 'pink' is none of"), ({"x": "NaN"}, "row 1, column x: 'NaN' is not a finite number"),
-                            ({"x": math.inf}, "row 1, column x: inf is not"), ({"x": "1,5"}, "row 1, column x: '1,5' is not"), ({"x": None}, "row 1, column x: None is not"),
+        for cells, what in (({"color": "pink"}, "row 1, column color: 'pink' is none of"), ({"x": "NaN"}, "row 1, column x: 'NaN' is a missing value, and the run was trained without any"), ({"x": "1_0"}, "row 1, column x: '1_0' is not a finite number"),
+                            ({"x": math.inf}, "row 1, column x: inf is not"), ({"x": "1,5"}, "row 1, column x: '1,5' is not"), ({"x": None}, "row 1, column x: None is a missing"),
                             ({"x": "1e300"}, "row 0, output y: ")):
             with self.assertRaisesRegex(ffn_train.RunError, what):
                 ffn_train.predict(run, [good, {**good, **cells}][cells == {"x": "1e300"}:])
@@ -541,6 +541,30 @@ class Runs(ProgramTest):
             ffn_train.predict(run, [{"color": "red"}])
         with self.assertRaisesRegex(ValueError, "only table runs predict from rows"):
             ffn_train.predict(self.text_run(), held_out)
+
+    def test_tables_as_r_excel_and_pandas_write_them_are_read_as_the_program_reads_them(self):
+        rows = [(("", "NA", 1, 2, 5, 7, 8, 9)[i % 8], ("red", "blue", "")[i % 3], "ab"[i % 2]) for i in range(48)]
+        self.write("t.csv", "x,color,kind\n" + "".join(f"{x},{color},{kind}\n" for x, color, kind in rows))
+        task = {"kind": "table", "file": "t.csv", "label": "kind", "missing": "mean"}
+        (run,) = self.train("gaps", {"task": task, "model": {"d_model": 8}, "train": {"steps": 60, "optimizer": {"lr": 0.01}}})
+        expected = ffn_train.predict(run, [{"x": x, "color": color} for x, color, _ in rows], probabilities=True)
+        written = {"r.csv": '"x" "color" "kind"\n'.replace(" ", ",") + "".join(f'"car {i}",{x},"{color}","{kind}"\n' for i, (x, color, kind) in enumerate(rows)),
+                   "excel.csv": "sep=;\r\nx;color;kind\r\n" + "".join(f"{x};{color};{kind}\r\n" for x, color, kind in rows),
+                   "quoted.csv": '"color";"a,b,c";x\n \n' + "".join(f'"{color}"; "1,2" ; {x}\n' for x, color, _ in rows),
+                   "labelled.csv": "x,color,kind\n" + "".join(f"{x},{color},{kind if i == 3 else ''}\n" for i, (x, color, kind) in enumerate(rows))}
+        for name, text in written.items():
+            self.assertEqual(ffn_train.predict(run, self.write(name, text), probabilities=True), expected, name)
+        for name in ("r.csv", "excel.csv", "quoted.csv"):
+            program = json.loads(self.ok("predict", run, name, "--json").stdout)["rows"]
+            for ours, theirs in zip(expected, program, strict=True):
+                self.assertAlmostEqual(ours["a"], theirs["probabilities"]["a"], places=5)
+        with self.assertRaisesRegex(ffn_train.RunError, "wide.csv:3: 3 cells in a table of 2 columns"):
+            ffn_train.predict(run, self.write("wide.csv", "x,color\n1,red\n1,red,a\n"))
+
+        import pandas
+        frame = pandas.read_csv(self.tmp / "t.csv")
+        for types in ({}, {"x": "Int64"}, {"x": "Float64", "color": "string"}, {"color": "category"}):
+            self.assertEqual(ffn_train.predict(run, frame.astype(types), probabilities=True), expected, types)
 
     def test_numbers_and_booleans_of_a_table_are_predicted_as_the_program_reads_them(self):
         import pandas

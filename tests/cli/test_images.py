@@ -2,6 +2,7 @@
 """Images in MNIST's format through the whole program."""
 import gzip
 import json
+import os
 import struct
 import sys
 
@@ -57,9 +58,19 @@ class Images(ProgramTest):
         self.assertIn("the engines agree", self.ok("verify", self.config).stdout)
 
     def test_compressed_files_are_the_same_run(self):
-        self.put("packed", gzip.compress, ".gz")
+        self.put("packed", lambda data: gzip.compress(data[:99]) + gzip.compress(data[99:]), ".gz")  # in two parts
         self.ok(self.config, "-q")
         self.assertIn("already", self.ok(self.config, "task.directory=packed").stderr)
+
+    def test_as_many_images_are_measured_as_eval_examples_says(self):
+        self.ok(self.config, "train.eval_examples=30", "train.steps=10", "-q")
+        run = next((self.tmp / "runs/pictures").glob("seed-*"))
+        images, labels = self.sets["validation"]
+        with torch.no_grad():
+            logits = ffn_train.load(run)(torch.tensor(images[:30].reshape(30, 24) / 255, dtype=torch.float32))
+        right = (logits.argmax(-1).numpy() == labels[:30]).mean()
+        self.assertAlmostEqual(right, record(run)["summary"]["metrics"]["val/accuracy"]["final"], delta=1e-6)
+        self.assertEqual(len(json.loads(self.ok("predict", run, "--json").stdout)["rows"]), 30)
 
     def test_each_seed_trains_on_its_own_draw_of_few_images(self):
         self.ok(self.config, "task.examples=8", "seeds=2", "-q")
@@ -84,8 +95,11 @@ class Images(ProgramTest):
         labels.write_bytes(b"<html>")
         self.assertIn("t10k-labels-idx1-ubyte is no IDX file of unsigned bytes in 1 dimension", refused())
         labels.unlink()
+        os.mkfifo(labels)
+        self.assertIn("t10k-labels-idx1-ubyte is a pipe; a file of images or labels has to be a regular file", refused())
+        labels.unlink()
         (self.tmp / "plain/t10k-labels-idx1-ubyte.gz").write_bytes(gzip.compress(whole)[:-9])
-        self.assertIn("t10k-labels-idx1-ubyte.gz cannot be read, or is no complete file of gzip", refused())
+        self.assertIn("t10k-labels-idx1-ubyte.gz is no complete file of gzip", refused())
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "ffn/base/error.hpp"
+#include "ffn/base/files.hpp"
 #include "ffn/base/hash.hpp"
 #include "ffn/base/json.hpp"
 #include "ffn/base/random.hpp"
@@ -29,19 +30,29 @@ struct Idx {
   std::string data() const { return bytes.substr(begin); }
 };
 
+// gzip's, one part after the other; other files are as they are.
 std::string decompressed(const std::string& path) {
-  const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), gzclose);  // reads plain files, too
-  std::string bytes;
+  std::string bytes = read_file(path, "file of images or labels", ExitCode::data, kMostImageBytes);
+  if (bytes.compare(0, 2, "\x1f\x8b") != 0) return bytes;
+  z_stream stream = {};
+  const auto end = [](z_stream* open) { return static_cast<void>(inflateEnd(open)); };
+  constexpr int kGzip = 16 + MAX_WBITS;
+  int code = inflateInit2(&stream, kGzip);
+  const std::unique_ptr<z_stream, decltype(end)> open(&stream, end);
+  stream.next_in = reinterpret_cast<Bytef*>(bytes.data());
+  stream.avail_in = static_cast<uInt>(bytes.size());
+  std::string out;
   std::vector<char> part(1 << 20);
-  int got = file ? 1 : -1;
-  while (got > 0 && bytes.size() <= kMostImageBytes) {
-    got = gzread(file.get(), part.data(), static_cast<unsigned>(part.size()));
-    bytes.append(part.data(), static_cast<std::size_t>(std::max(got, 0)));
+  while (code == Z_OK && out.size() <= kMostImageBytes) {
+    stream.next_out = reinterpret_cast<Bytef*>(part.data());
+    stream.avail_out = static_cast<uInt>(part.size());
+    code = inflate(&stream, Z_NO_FLUSH);
+    out.append(part.data(), part.size() - stream.avail_out);
+    if (code == Z_STREAM_END && stream.avail_in > 0) code = inflateReset(&stream);
   }
-  int code = Z_ERRNO;
-  if (file) gzerror(file.get(), &code);  // Z_BUF_ERROR: it ends too early
-  if (got < 0 || code != Z_OK) throw DataError(path + " cannot be read, or is no complete file of gzip");
-  return bytes;
+  if (out.size() > kMostImageBytes) throw DataError(path + " is larger than 2 GiB when it is unpacked");
+  if (code != Z_STREAM_END) throw DataError(path + " is no complete file of gzip");
+  return out;
 }
 
 // Magic number 0, 0, 8 (unsigned bytes), dimensions; then the size of each, most significant byte first.
@@ -67,9 +78,8 @@ Idx read_idx(const std::string& path, std::size_t dimensions) {
 
 Idx read_idx(const std::string& directory, const std::string& name, std::size_t dimensions) {
   std::string path = (fs::path(directory) / name).string();
-  std::error_code ignored;
-  if (!fs::exists(path, ignored)) path += ".gz";
-  if (!fs::exists(path, ignored))
+  if (!path_exists(path)) path += ".gz";
+  if (!path_exists(path))
     throw DataError("there is no " + name + " (or " + name + ".gz) in " + directory,
                     "task.directory needs MNIST's four files; Debian's dataset-fashion-mnist has them");
   return read_idx(path, dimensions);

@@ -63,6 +63,16 @@ class Starts(ProgramTest):
         self.write("other/t.csv", "a,b,c\n" + ROWS + "9,9,yes\n")  # other data
         self.ok(table, "name=other", "seed=1", "task.file=other/t.csv", f"model.init_from={start}", "-q")
 
+    def test_a_start_of_another_function_knows_nothing_of_what_is_held_out(self):
+        task = {"kind": "function", "inputs": {"a": {"bit": 5}}, "label": "parity(a)", "held_out": 0.3}
+        config = self.write("parity.json", {"name": "parity", "task": task, "model": {"d_model": 4}, "train": {"steps": 5}})
+        self.ok(config, "-q")
+        start = "model.init_from=runs/parity/seed-0"
+        self.assertIn("was trained on a part of what this run holds out", " ".join(self.fails(3, config, "name=same", "seed=1", "task.jitter=0.1", start).split()))
+        self.ok(config, "name=other", "seed=1", "task.label=a[0] ^ a[1]", start, "-q")
+        (self.tmp / "empty/base").mkdir(parents=True)
+        self.assertIn("no trained run in ", self.fails(2, config, "name=none", "model.init_from=empty"))
+
     def test_columns_and_classes_are_those_of_the_start(self):
         self.write("t.csv", "a,b,c\n" + ROWS)
         self.write("exchanged.csv", "b,a,c\n" + ROWS)

@@ -324,8 +324,8 @@ void ModelConfig::describe(FieldVisitor& v) {
             {"init"});
   v.path(
       {"init_from",
-       "start from the weights of this run (its directory, or a model.safetensors) instead of init's; names and shapes have to match. Of a "
-       "study, or of one of its variants, seed K starts from seed K. The file's content is part of the run's identity"},
+       "start from the weights of this run (its directory, or a model.safetensors) instead of init's; names and shapes have to match. A study "
+       "or one of its variants: seed K starts from its seed K. The file's content is part of the run's identity"},
       init_from);
   v.text({"init_hash", "set by the program: SHA-256 of the file of init_from, which stands for it in the run's identity"}, init_hash);
   v.require(init_hash.empty() || !init_from.empty(), "init_hash", "init_hash is of the weights of init_from, which is not set",

@@ -184,7 +184,9 @@ std::string each_seed_of(const std::filesystem::path& directory) {
     if (!is_no_result(entry.path.filename().string()) && directory_exists(entry.path) && has_trained_runs(entry.path))
       found.push_back(entry.path.string());
   }
-  if (found.empty()) return directory.string();
+  if (found.empty())
+    throw UsageError("no trained run in " + directory.string() +
+                     ": neither model.safetensors nor, as of a variant or a study, seed-K/model.safetensors");
   if (found.size() == 1) return (std::filesystem::path(found[0]) / kEverySeed).string();
   throw UsageError(directory.string() + " has runs of several variants; name one of them: " + join(found));
 }

@@ -34,15 +34,25 @@ struct HeldOutPart {
   }
 };
 
+// Whether they may draw the same examples, but for the data: functions by what they compute.
+bool same_examples(const TaskConfig& a, const TaskConfig& b) {
+  const auto *one = std::get_if<FunctionConfig>(&a), *other = std::get_if<FunctionConfig>(&b);
+  if (!one || !other) return a.index() == b.index();
+  return *one->inputs == *other->inputs && one->features == other->features && one->label == other->label && one->target == other->target;
+}
+
 std::string held_out_part(const RunConfig& config) { return std::visit(HeldOutPart{config.seed}, config.task); }
 
 }  // namespace
 
-const Starts::Start& Starts::read(const std::string& path) {
+Starts::Start& Starts::read(const std::string& path) {
   const auto known = known_.find(path);
   if (known != known_.end()) return known->second;
   const std::string bytes = read_file(path, "file of weights", ExitCode::data, std::uintmax_t{1} << 36);
-  return known_[path] = {sha256_hex(bytes), parse_safetensors(bytes, path).metadata};
+  Start start{sha256_hex(bytes), parse_safetensors(bytes, path).metadata, {}, {}};
+  if (const auto text = start.metadata.find("config"); text != start.metadata.end() && start.metadata.count("identity") > 0)
+    start.trained = read_run_config(parse_document(text->second, path, std::filesystem::path(path).parent_path().string()), path);
+  return known_[path] = std::move(start);
 }
 
 void Starts::take(RunConfig& config, const std::string& data) {
@@ -52,14 +62,16 @@ void Starts::take(RunConfig& config, const std::string& data) {
   if (model.starts_per_seed() && !path_exists(path))
     throw DataError("model.init_from: there is no run of seed " + std::to_string(config.seed) + " at " + model.init_from,
                     "train it there, choose seeds that it has, or start all from one run: model.init_from=RUN");
-  const Start& start = read(path);
+  Start& start = read(path);
   if (model.starts_per_seed()) model.init_hash = start.hash;
-  const auto text = start.metadata.find("config"), identity = start.metadata.find("identity");
   const std::string here = held_out_part(config);
-  if (here.empty() || text == start.metadata.end() || identity == start.metadata.end()) return;
-  const RunConfig trained = read_run_config(parse_document(text->second, path, std::filesystem::path(path).parent_path().string()), path);
-  const std::string there = held_out_part(trained);
-  if (there == here || trained.task.index() != config.task.index() || run_identity(trained, data) != identity->second) return;
+  if (here.empty() || !start.trained || !same_examples(start.trained->task, config.task)) return;
+  const std::string there = held_out_part(*start.trained);
+  if (there == here) return;
+  const auto known = start.is_of.find(data);
+  const bool is_of = known != start.is_of.end() ? known->second : run_identity(*start.trained, data) == start.metadata.at("identity");
+  start.is_of[data] = is_of;
+  if (!is_of) return;
   throw DataError(
       "model.init_from: " + path + " was trained on a part of what this run holds out: it held out " + there + ", this run " + here,
       "start each seed from its own, with the same split: model.init_from=STUDY, whose seed K then starts seed K");

@@ -2,13 +2,14 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 
 #include "ffn/config/run_config.hpp"
 
 namespace ffn {
 
-/// Reads each file once.
+/// Reads each file once, and asks once for each data whether it was trained on them.
 class Starts {
  public:
   /// For a run with its seed, which may start from anything: finds its own start where init_from has one per seed. Throws DataError where
@@ -19,8 +20,10 @@ class Starts {
   struct Start {
     std::string hash;
     std::map<std::string, std::string> metadata;
+    std::optional<RunConfig> trained;   ///< none where the file does not say
+    std::map<std::string, bool> is_of;  ///< data → whether it was trained on them
   };
-  const Start& read(const std::string& path);
+  Start& read(const std::string& path);
   std::map<std::string, Start> known_;
 };
 

@@ -12,17 +12,6 @@
 
 namespace ffn {
 
-namespace {
-
-std::vector<std::string> identities_of(const Variant& variant, const std::string& text, const std::vector<std::int64_t>& seeds) {
-  if (variant.of_seed.empty()) return run_identities(variant.config, text, seeds);
-  std::vector<std::string> out;
-  for (std::size_t s = 0; s < seeds.size(); ++s) out.push_back(run_identities(variant.of_seed.at(s), text, {seeds[s]})[0]);
-  return out;
-}
-
-}  // namespace
-
 std::vector<std::string> Plan::identities() const {
   std::vector<std::string> out;
   for (const auto& run : runs) out.push_back(run.identity);
@@ -33,20 +22,21 @@ Plan make_plan(Study study, const std::filesystem::path& directory) {
   Plan plan;
   plan.directory = directory;
   std::vector<std::string> data;
-  std::vector<std::vector<std::string>> identities;  // of each variant
+  std::vector<std::vector<std::string>> identities;  // of each variant whose runs differ in their seeds alone
   for (const auto& variant : study.variants) {
     data.push_back(data_hash_now(variant.config));
-    identities.push_back(identities_of(variant, data.back(), study.seeds));
+    const bool by_seed = variant.of_seed.empty() && !variant.config.model.starts_per_seed();
+    identities.push_back(by_seed ? run_identities(variant.config, data.back(), study.seeds) : std::vector<std::string>());
   }
   std::vector<RunPlace> places;
   Starts starts;
   for (std::size_t s = 0; s < study.seeds.size(); ++s) {
     for (std::size_t v = 0; v < study.variants.size(); ++v) {
       const auto& variant = study.variants[v];
-      PlannedRun run{v, variant.of_seed.empty() ? variant.config : variant.of_seed.at(s), std::move(identities[v][s]), {}};
+      PlannedRun run{v, variant.of_seed.empty() ? variant.config : variant.of_seed.at(s), "", {}};
       run.config.seed = study.seeds[s];
       starts.take(run.config, data[v]);
-      if (run.config.model.starts_per_seed()) run.identity = run_identity(run.config, data[v]);
+      run.identity = identities[v].empty() ? run_identity(run.config, data[v]) : std::move(identities[v][s]);
       places.push_back({variant.name, run.config.seed, run.identity});
       plan.runs.push_back(std::move(run));
     }

@@ -248,6 +248,15 @@ std::string state_text(const ListedEntry& entry) {
   return join(parts);
 }
 
+// Null of what cannot be read whole.
+Json whole_size(const fs::path& path) {
+  try {
+    return bytes_below(path);
+  } catch (const ReadError&) {
+    return nullptr;
+  }
+}
+
 Json entry_json(const fs::path& path, const ListedEntry& entry) {
   Json states = Json::object();
   for (const auto& [state, count] : entry.states) states[state] = count;
@@ -260,7 +269,7 @@ Json entry_json(const fs::path& path, const ListedEntry& entry) {
           {"left", entry.left},
           {"best", best},
           {"age_seconds", entry.written ? Json(static_cast<double>(std::time(nullptr)) - *entry.written) : Json(nullptr)},
-          {"bytes", bytes_below(path)},
+          {"bytes", whole_size(path)},
           {"note", entry.note}};
 }
 
@@ -283,8 +292,9 @@ int runs(const RunsOptions& options, const CommonOptions& common) {
   if (noted) columns.push_back({"note"});
   Table table(columns);
   for (const auto& [path, entry] : entries) {
+    const Json size = whole_size(path);
     std::vector<std::string> cells = {shown_path(path, entries), state_text(entry), entry.best ? format_significant(*entry.best) : "-",
-                                      date_text(entry.written), format_bytes(static_cast<double>(bytes_below(path)))};
+                                      date_text(entry.written), size.is_null() ? "?" : format_bytes(size.get<double>())};
     if (noted) cells.push_back(join(entry.note, "; "));
     table.add_row(std::move(cells));
   }

@@ -287,6 +287,21 @@ class Users(Program):
         self.assertNotIn(BUG, result.stderr)
         self.assertIn("activation=gelu/seed-1", result.stderr)
 
+    def test_a_size_that_cannot_be_read_is_not_given_as_a_small_one(self):
+        study = self.trained()
+        alone = {"user": 65534, "group": 65534, "extra_groups": []} if os.geteuid() == 0 else {}
+        for path in (self.tmp, *study.rglob("*")):
+            path.chmod(0o755 if path.is_dir() else 0o644)
+        closed = run_at(study / "activation=gelu/seed-1") / "tensorboard"
+        closed.mkdir(mode=0)
+        try:
+            said = json.loads(self.ok("runs", study.parent, "--json", **alone).stdout)
+            text = self.run_program("runs", study.parent, **alone).stdout  # and then says what it cannot read
+        finally:
+            closed.rmdir()
+        self.assertEqual([entry["bytes"] for entry in said], [None])
+        self.assertRegex(text, r"(?m) \?$")
+
     def test_a_dev_run_that_diverges_tells(self):
         command = ("--config", self.write("x.json", XOR), "--fast-dev-run", 10, "train.eval_every=1", "train.optimizer.lr=65536")
         result = self.run_program(*command)

@@ -184,16 +184,17 @@ std::string foreign_in(const fs::path& directory) {
 }
 
 std::uintmax_t bytes_below(const fs::path& path) {
-  std::error_code error;
-  const auto size_of = [](const fs::path& file) {
-    std::error_code unknown;
-    if (!fs::is_regular_file(fs::symlink_status(file, unknown))) return std::uintmax_t{0};
-    const auto bytes = fs::file_size(file, unknown);
-    return unknown ? std::uintmax_t{0} : bytes;
-  };
-  if (!fs::is_directory(fs::symlink_status(path, error))) return size_of(path);
   std::uintmax_t bytes = 0;
-  for (fs::recursive_directory_iterator at(path, error), end; !error && at != end; at.increment(error)) bytes += size_of(at->path());
+  const auto add = [&](const DirectoryEntry& entry) {
+    std::error_code error;
+    const auto size = entry.type == fs::file_type::regular ? fs::file_size(entry.path, error) : 0;
+    if (error && error != std::errc::no_such_file_or_directory)  // a temporary may be gone
+      throw ReadError("cannot read " + entry.path.string() + ": " + error.message());
+    bytes += error ? 0 : size;
+    return false;
+  };
+  if (const auto type = link_type_of(path); type == fs::file_type::directory) any_entry_below(path, add);
+  else add({path, type});
   return bytes;
 }
 

@@ -44,7 +44,7 @@ void remove_results(const Removal& removal);
 /// A file in a directory that no run or study leaves there. Empty if there is none.
 std::string foreign_in(const std::filesystem::path& directory);
 
-/// Bytes of all regular files below a path, or of the file itself; what cannot be read counts as nothing.
+/// Bytes of all regular files below a path, or of the file itself. Throws ReadError for a directory that cannot be read.
 std::uintmax_t bytes_below(const std::filesystem::path& path);
 
 }  // namespace ffn

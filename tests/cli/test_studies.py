@@ -65,6 +65,18 @@ class Survival(ProgramTest):
         self.assertEqual(run_bits(self.tmp / "killed"), whole)
         self.assertEqual(list((self.tmp / "killed").glob("**/seed-*/**/*.tmp-*")), [])
 
+    def test_what_killed_commands_left_half_written_goes_with_the_next_training(self):
+        self.write("study.json", STUDY)
+        self.ok("--config", "study.json", "-q")
+        study = next((self.tmp / "runs").glob("*/study.json")).parent
+        old, young = [study / f"{name}.tmp-17-1" for name in ("study.json", "compare.json", "report.html")], study / "report.html.tmp-18-1"
+        for file in (*old, young, study.parent / ".seen.json.tmp-17-1"):
+            file.write_text("{")
+        for file in old:
+            os.utime(file, (0, time.time() - 7200))
+        self.ok("--config", "study.json", "seeds=4", "-q")
+        self.assertEqual(list((self.tmp / "runs").rglob("*.tmp-*")), [young])
+
     def test_ctrl_c_checkpoints_and_ends_with_75_and_the_same_command_goes_on(self):
         self.write("study.json", STUDY)
         self.ok("--config", "study.json", "-o", "whole", "-q")

@@ -1,6 +1,7 @@
 // Reading files with clear errors and writing them so that a crash leaves the old or the new content.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -106,8 +107,9 @@ inline void write_file(const std::filesystem::path& path, const std::string& byt
   else write_file_atomically(path, bytes, durability);
 }
 
-/// Removes temporaries that a killed process left in a directory. Only where no other process writes.
-void remove_temporaries(const std::filesystem::path& directory);
+/// Removes temporaries that a killed process left in a directory, of all files or of one. Only where no other process writes it, or those
+/// of some age.
+void remove_temporaries(const std::filesystem::path& directory, const std::string& file = "", std::chrono::hours age = {});
 
 /// Creates a directory and its parents; false if it was there. Throws SystemError naming the path and the reason.
 bool make_directories(const std::filesystem::path& path);

@@ -209,10 +209,13 @@ void FileGroup::forget() noexcept {
   kept_open_ = 0;
 }
 
-void remove_temporaries(const fs::path& directory) {
+void remove_temporaries(const fs::path& directory, const std::string& file, std::chrono::hours age) {
   std::error_code error;  // a temporary that stays does no harm
   for (const auto& entry : entries_of(directory)) {
-    if (is_temporary(entry.path.filename().string())) fs::remove(entry.path, error);
+    const std::string name = entry.path.filename().string();
+    if (!is_temporary(name) || (!file.empty() && name.rfind(file + kTemporaryMark, 0) != 0)) continue;
+    const auto written = fs::last_write_time(entry.path, error);
+    if (age.count() == 0 || (!error && fs::file_time_type::clock::now() - written > age)) fs::remove(entry.path, error);
   }
 }
 

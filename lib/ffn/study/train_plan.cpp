@@ -197,6 +197,7 @@ StudyOutcome train_plan(const Plan& plan, const StudyRequest& request, StudyObse
     for (const auto& variant : plan.study.variants) request.prepare(variant.config);
     require_locks(plan.directory);
     lock = lock_study(plan.directory, LockFile::Hold::shared);
+    remove_temporaries(plan.directory, "", std::chrono::hours(1));  // other shards may write, and reports
     make_variant_directories(plan, pending);
   }
   observer.training(plan, runs, found);

@@ -95,6 +95,13 @@ static Document document_of_record(const fs::path& file) {
 
 Document load_with_overrides(const std::string& config, const std::vector<std::string>& overrides) {
   const std::string path = resolve_config(config);
+  if (const auto extension = fs::path(path).extension(); is_file(path) && (extension == ".csv" || extension == ".tsv")) {
+    std::vector<std::string> command{"ffn-train", "table", "task.file=" + path};
+    const auto says_what = [](const std::string& word) { return word.rfind("task.label=", 0) == 0 || word.rfind("task.target=", 0) == 0; };
+    if (std::none_of(overrides.begin(), overrides.end(), says_what)) command.emplace_back("task.label=COLUMN");
+    command.insert(command.end(), overrides.begin(), overrides.end());
+    throw UsageError(path + " is a table, not a config", "train on it: " + shell_command(command));
+  }
   try {
     Document document = is_record(path) ? document_of_record(path) : load_document(path, shipped_files());
     apply_overrides(document, overrides);

@@ -40,15 +40,14 @@ std::string csv_of(const Predictions& p) {
   };
   add("predicted");
   for (const auto& name : p.classes) columns.push_back({(p.are_probabilities ? "p(" : "output(") + name + ")"});
-  if (!p.actual.empty()) add("actual");
+  if (p.num_labelled() > 0) add("actual");
   Table table(columns);
   for (std::size_t row = 0; row < p.rows.size(); ++row) {
     std::vector<std::string> cells{std::to_string(p.rows[row])};
     if (p.of_classes()) cells.push_back(p.classes[p.predicted_class(row)]);
     for (const double x : p.values[row]) cells.push_back(seven_digits(x));
-    if (!p.actual.empty()) {
-      for (const double x : p.actual[row]) cells.push_back(p.of_classes() ? p.classes[static_cast<std::size_t>(x)] : seven_digits(x));
-    }
+    for (const double x : p.actual[row]) cells.push_back(p.of_classes() ? p.classes[static_cast<std::size_t>(x)] : seven_digits(x));
+    cells.resize(columns.size());
     table.add_row(std::move(cells));
   }
   return table.csv();
@@ -57,13 +56,15 @@ std::string csv_of(const Predictions& p) {
 // (actual, predicted) → rows
 std::vector<std::vector<std::int64_t>> confusion(const Predictions& p) {
   std::vector<std::vector<std::int64_t>> counts(p.classes.size(), std::vector<std::int64_t>(p.classes.size()));
-  for (std::size_t row = 0; row < p.rows.size(); ++row) ++counts[static_cast<std::size_t>(p.actual[row][0])][p.predicted_class(row)];
+  for (std::size_t row = 0; row < p.rows.size(); ++row) {
+    if (!p.actual[row].empty()) ++counts[static_cast<std::size_t>(p.actual[row][0])][p.predicted_class(row)];
+  }
   return counts;
 }
 
 // How good they are; nothing where the file does not say what is right.
 std::string summary(const Predictions& p, const std::string& what) {
-  if (p.actual.empty()) return "";
+  if (p.num_labelled() == 0) return "";
   if (!p.of_classes()) return "RMSE " + format_significant(*p.rmse(), 4) + " on " + what + "\n";
   std::string out = "accuracy " + format_significant(*p.accuracy(), 4) + " on " + what + "\n";
   constexpr std::size_t kMostShown = 20;
@@ -89,10 +90,10 @@ Json json_of(const Predictions& p) {
       out["predicted"] = p.classes[p.predicted_class(row)];
       for (std::size_t i = 0; i < p.classes.size(); ++i)
         out[p.are_probabilities ? "probabilities" : "outputs"][p.classes[i]] = p.values[row][i];
-      if (!p.actual.empty()) out["actual"] = p.classes[static_cast<std::size_t>(p.actual[row][0])];
+      if (!p.actual[row].empty()) out["actual"] = p.classes[static_cast<std::size_t>(p.actual[row][0])];
     } else {
       out["predicted"] = numbers(p.values[row]);
-      if (!p.actual.empty()) out["actual"] = numbers(p.actual[row]);
+      if (!p.actual[row].empty()) out["actual"] = numbers(p.actual[row]);
     }
     rows.push_back(std::move(out));
   }
@@ -112,7 +113,10 @@ int predict_rows(const PredictOptions& options, const CommonOptions& common) {
   const auto predictions = predict(config, read_safetensors(weights), expand_home(options.file));
   if (common.json) return print_json(json_of(predictions)), 0;
   const bool held_out = options.file.empty();
-  const auto said = summary(predictions, format_counted(predictions.rows.size(), held_out ? "held-out row" : "row"));
+  const auto said = summary(
+      predictions, format_counted(predictions.num_labelled(), held_out                                               ? "held-out row"
+                                                              : predictions.num_labelled() < predictions.rows.size() ? "labelled row"
+                                                                                                                     : "row"));
   if (out) out->write(csv_of(predictions));
   if (!out && !held_out) std::cout << csv_of(predictions);
   const bool is_table_shown = (!out && !held_out) || (out && out->is_stdout());

@@ -275,9 +275,14 @@ class Sentences(ProgramTest):
 
     def test_what_is_typed_is_a_list_or_refused_with_a_form_that_works(self):
         self.write("t.csv", "id,a,y\n" + "".join(f"r{i},{i * 7 % 13},{i % 2}\n" for i in range(20)))
+        self.write("u.csv", "a,y\n" + "".join(f"{i * 7 % 13},{i % 2}\n" for i in range(20)))
         words = ["table", "task.file=t.csv", "task.label=y"]
-        for typed in ("id", "[id]", '["id"]'):
+        for typed in ("id", "[id]", '["id"]', " id ", "[ id ]"):
             self.assertEqual(json.loads(self.ok(*words, f"task.ignore={typed}", "--dry-run").stdout)["task"]["ignore"], ["id"])
+        for typed in ("id, y", "[id, y]", '["id","y"]', '"id", y'):
+            self.assertEqual(json.loads(self.ok(*words[:-1], "task.label=a", f"task.ignore={typed}", "--dry-run").stdout)["task"]["ignore"], ["id", "y"])
+        for typed in ("", "[]", "[ ]"):
+            self.assertEqual(json.loads(self.ok("table", "task.file=u.csv", "task.label=y", f"task.ignore={typed}", "--dry-run").stdout)["task"]["ignore"], [])
         self.assertIn('there is no column "x"', self.fails(3, *words, "task.ignore=[x]"))
         self.assertIn("seeds is given twice", self.fails(2, "xor", "seeds=5", "seeds=6"))
         error = self.fails(2, "xor", "train.optimizer.lr=choice(0.1,0.2)")

@@ -66,6 +66,10 @@ class Predict(ProgramTest):
         result = self.ok("predict", run, "new.csv", "-o", "out.csv")
         self.assertEqual((result.stdout, result.stderr), ("", ""))
         self.assertEqual(list(table((self.tmp / "out.csv").read_text())[0]), ["row", "predicted"])
+        self.put("some.csv", [{**row, "y": row["y"] if i < 7 else ""} for i, row in enumerate(rows)])
+        result = self.ok("predict", run, "some.csv")
+        self.assertEqual([int(row["row"]) for row in table(result.stdout) if row["actual"]], list(range(1, 8)))
+        self.assertIn(" on 7 labelled rows\n", result.stderr)
         (self.tmp / "t.csv").unlink()  # new rows need no data of training
         self.ok("predict", run, "new.csv")
         self.assertRegex(self.fails(3, "predict", run), "no .*file at|no table at")
@@ -79,6 +83,11 @@ class Predict(ProgramTest):
         of_all = json.loads(self.ok("predict", run, "t.csv", "--json").stdout)["rows"]
         for row in held_out["rows"]:
             self.assertEqual((row["probabilities"], row["actual"]), (of_all[row["row"] - 1]["probabilities"], of_all[row["row"] - 1]["actual"]))
+        self.put("some.csv", [{**row, "kind": row["kind"] if i < 7 else ["", "NA"][i % 2]} for i, row in enumerate(rows)])
+        some = json.loads(self.ok("predict", run, "some.csv", "--json").stdout)
+        self.assertEqual([row.get("actual") for row in some["rows"]], [row["kind"] for row in rows[:7]] + [None] * (len(rows) - 7))
+        self.assertEqual(some["accuracy"], sum(row["actual"] == row["predicted"] for row in some["rows"][:7]) / 7)
+        self.assertEqual(sum(map(sum, some["confusion"])), 7)
         self.write("new.csv", "x,color,kind\nNA,,\n")
         self.assertEqual(len(table(self.ok("predict", run, "new.csv").stdout)), 1)
 

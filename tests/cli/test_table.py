@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """A table of one's own through the whole program."""
 import re
+import shlex
 
 from program import ProgramTest, main, record
 
@@ -115,6 +116,20 @@ class Table(ProgramTest):
         said = self.ok(*words).stderr + self.ok("plan", *[word for word in words if word != "-q"], "--no-probe").stderr
         self.assertIn("120 rows; numbers: visits (13 missing); categories: color (2); label: bought (no, yes); left out, as without a name: column 1", said)
         self.assertGreater(record(self.tmp / "runs/people/seed-0")["summary"]["metrics"]["val/accuracy"]["final"], 0.85)
+
+    def test_remedies_can_be_pasted_whatever_the_columns_are_called(self):
+        self.write("names.csv", '"the id","size, cm","it\'s [x]"\n' + "".join(f"{i},{i * 1.5},{i * 7 % 13}\n" for i in range(40)))
+        words = ["names.csv", "name=names", "train.steps=5", 'task.label="size, cm"']
+        command = shlex.split(self.fails(2, *words).partition("train on it: ")[2])
+        self.assertEqual(command, ["ffn-train", "table", "task.file=names.csv", *words[1:]])
+        self.assertIn("task.file=mine.csv task.label=COLUMN seeds=2", self.fails(2, "mine.csv", "seeds=2"))
+        words = command[1:]
+        for form in (r"leave it out: (\S+'.*?')(?:;|$)", r"say (task\.label= task\.target=.*)"):
+            error = " ".join(self.fails(3, *words).split())
+            self.assertRegex(error, form)
+            advice = shlex.split(re.search(form, error)[1])
+            words = [word for word in words if word.partition("=")[0] not in {new.partition("=")[0] for new in advice}] + advice
+        self.assertIn("numbers: it's [x]; target: size, cm", self.ok(*words).stderr)
 
     def test_a_study_whose_table_is_missing_names_a_table(self):
         self.assertIn("no table at", self.fails(3, self.config, "task.file=other.csv", "seeds=2"))

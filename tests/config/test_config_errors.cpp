@@ -82,6 +82,8 @@ TEST_CASE("what is called otherwise elsewhere is answered with its name here") {
   CHECK(activation("SwiGLU").find("; here that is kind=gated activation=silu. Known: ") != std::string::npos);
   CHECK(activation("geglu").find("; here that is kind=gated activation=gelu. Known: ") != std::string::npos);
   CHECK(activation("reglu").find("; here that is kind=gated activation=relu. Known: ") != std::string::npos);
+  CHECK(problems_in(R"({"model": {"ffn": {"kind": "linear"}}})").find("unknown kind \"linear\"; here that is none. Known: ") !=
+        std::string::npos);
   CHECK(problems_in(R"({"model": {"ffn": {"kind": "swiglu"}}})")
             .find("unknown kind \"swiglu\"; here that is kind=gated activation=silu. Known: ") != std::string::npos);
 }

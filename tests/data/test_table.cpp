@@ -198,7 +198,7 @@ TEST_CASE("what cannot be learned from is refused, with its place or its key and
     CHECK_THAT(found, ContainsSubstring(hint));
   };
   says(table_of(rows + "4,,b\n", "c"), ":5, column y: the cell is empty; missing in 1 of 4 rows: y (1)", "task.ignore='[\"y\"]'");
-  says(table_of(rows + "4,NA,b\n", "c"), ":5, column y: \"NA\" stands for a missing value", "category in task.types");
+  says(table_of(rows + "4,NA,b\n", "c"), ":5, column y: \"NA\" stands for a missing value", "in another way");
   says(table_of("x;y;c\n1;2,5;a\n2;3;b\n3;4;a\n", "c"), ":2, column y: the number \"2,5\" has a comma", "decimals with a point");
   says(table_of(rows, "", "c"), ":2, column c: \"a\" is not a number", "task.target= task.label=c");
   says(table_of(rows + "1e31,1,a\n", "c"), ":5, column x: the number 1e31 is too large", "scale");
@@ -238,7 +238,7 @@ TEST_CASE("what cannot be learned from is refused, with its place or its key and
   }
   for (const char* word : {"NaN", "NA", "n/a", "<NA>", "#N/A", "None"})
     says(table_of("x,c\n1,a\n2,b\n1," + std::string(word) + "\n3,a\n", "c"),
-         std::string(":4, column c: \"") + word + "\" stands for a missing", "category in task.types");
+         std::string(":4, column c: \"") + word + "\" stands for a missing", "in another way");
   says(table_of("x,c\n1,a\n2,b\n1,\n3,a\n", "c"), ":4, column c: the cell is empty", "task.missing=drop_rows");
   says(table_of("x,y\n1,2\n2,3\n1,NA\n3,4\n", "", "y"), ":4, column y: \"NA\" stands for a missing", "task.missing=drop_rows");
   std::string mostly = "x,y,c\n";
@@ -253,10 +253,12 @@ TEST_CASE("what cannot be learned from is refused, with its place or its key and
   says(config, "5001 numbers to an example, of which 5000 for the values of t; at most 4096", "task.ignore");
 }
 
-TEST_CASE("what a user calls a category may have any words in it, and texts in more than a tenth of a column make it one") {
-  auto config = table_of("x,c\n1,NA\n2,EU\n1,NA\n3,None\n4,EU\n1,None\nNaN,NA\n2,EU\n3,None\n1,EU\n", "c");
+TEST_CASE("a gap in what a user calls a category stays a gap, and texts in more than a tenth of a column make it one") {
+  auto config = table_of("x,c\n1,NA\n2,EU\n1,NA\n3,None\n4,EU\n1,None\nNaN,US\n2,null\n3,None\n1,US\n", "c");
   *config.types = {{"c", "category"}, {"x", "category"}};
-  CHECK_THAT(describe_data(config), ContainsSubstring("categories: x (5); label: c (EU, NA, None)"));
+  CHECK_THAT(refusal(config), ContainsSubstring("missing in 7 of 10 rows: c (6), x (1)"));
+  config.missing = "mean";
+  CHECK_THAT(describe_data(config), ContainsSubstring("4 rows; categories: x (4); label: c (EU, US)"));
   std::string text = "x,c\n";
   for (int i = 0; i < 17; ++i) text += std::to_string(i % 5) + (i % 3 ? ",a\n" : ",b\n");
   CHECK_THAT(describe_data(table_of(text + "low,a\nlow,b\n", "c")), ContainsSubstring("categories: x (6)"));

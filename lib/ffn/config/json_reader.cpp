@@ -40,7 +40,7 @@ std::optional<std::int64_t> whole_number(const Json& value) {
 
 // A suggestion where there is one, and always the whole list.
 std::string or_known(const std::string& typed, const std::vector<std::string>& names) {
-  const auto usual = usual_name(typed);
+  const auto usual = usual_name(typed, names);
   const auto suggestion = usual.empty() ? did_you_mean(typed, names) : "; here that is " + usual + ".";
   return (suggestion.empty() ? "; known: " : suggestion + " Known: ") + join(names);
 }

@@ -97,14 +97,14 @@ std::string did_you_mean_path(const std::string& typed) {
   return "; did you mean " + (paths.empty() ? "" : join(paths) + " or ") + last + "?";
 }
 
-std::string usual_name(const std::string& typed) {
+std::string usual_name(const std::string& typed, const std::vector<std::string>& names) {
   struct Alias {
     const char *elsewhere, *here;
   };
   // clang-format off
   static const Alias aliases[] = {
       // activations
-      {"swish", "silu"}, {"linear", "identity"}, {"gelu_new", "gelu_tanh"}, {"gelu_pytorch_tanh", "gelu_tanh"}, {"leakyrelu", "leaky_relu"},
+      {"swish", "silu"}, {"linear", "identity"}, {"linear", "none"}, {"gelu_new", "gelu_tanh"}, {"gelu_pytorch_tanh", "gelu_tanh"}, {"leakyrelu", "leaky_relu"},
       {"squared_relu", "relu2"}, {"relu_squared", "relu2"}, {"logistic", "sigmoid"},
       // feed-forward layers: Shazeer 2020, arXiv:2002.05202; Fedus et al. 2021, arXiv:2101.03961
       {"swiglu", "kind=gated activation=silu"}, {"geglu", "kind=gated activation=gelu"}, {"reglu", "kind=gated activation=relu"},
@@ -120,7 +120,9 @@ std::string usual_name(const std::string& typed) {
   std::string wanted = typed;
   for (char& c : wanted) c = c == '-' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   for (const auto& alias : aliases) {
-    if (wanted == alias.elsewhere) return alias.here;
+    const std::string here = alias.here;
+    const bool is_known = here.rfind("kind=", 0) == 0 || std::find(names.begin(), names.end(), here) != names.end();
+    if (wanted == alias.elsewhere && is_known) return here;
   }
   return "";
 }

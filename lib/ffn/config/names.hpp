@@ -20,7 +20,7 @@ std::vector<std::string> paths_ending_in(const std::string& typed);
 /// "; did you mean model.ffn.activation?" for a key that stands elsewhere, or "".
 std::string did_you_mean_path(const std::string& typed);
 
-/// What a name that is usual elsewhere is here ("swish" → "silu", "swiglu" → "kind=gated activation=silu"), or "".
-std::string usual_name(const std::string& typed);
+/// What a name that is usual elsewhere is among `names` ("swish" → "silu") or as a kind ("swiglu" → "kind=gated activation=silu"), or "".
+std::string usual_name(const std::string& typed, const std::vector<std::string>& names);
 
 }  // namespace ffn

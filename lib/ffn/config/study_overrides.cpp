@@ -107,13 +107,18 @@ bool is_of_type(const std::string& key, const std::string& type) {
 // Keys whose values are words: name=20240101 is that name and no number.
 bool is_text(const std::string& key) { return is_of_type(key, "text") || is_of_type(key, "path"); }
 
-// Words for a key that takes a list: a,b and [a,b] are {"a", "b"}. Nothing of other keys and of JSON.
+// Words for a key that takes a list: a, b and [a, b] are {"a", "b"}; none are an empty list. Nothing of other keys and of JSON.
 std::optional<Json> list_of_words(const std::string& key, std::string typed) {
   if (!is_of_type(key, "list") || typed == "null" || (!typed.empty() && typed[0] == '[' && Json::accept(typed))) return std::nullopt;
   if (typed.size() > 1 && typed.front() == '[' && typed.back() == ']') typed = typed.substr(1, typed.size() - 2);
   Json out = Json::array();
-  for (const auto& part : split_values(typed)) out.push_back(part);
-  return out;
+  for (const auto& part : split_values(typed)) {
+    const auto first = part.find_first_not_of(' '), last = part.find_last_not_of(' ');
+    const std::string word = first == std::string::npos ? "" : part.substr(first, last - first + 1);
+    const bool is_quoted = word.size() > 1 && word[0] == '"' && Json::accept(word);
+    out.push_back(is_quoted ? Json::parse(word) : Json(word));
+  }
+  return out == Json{""} ? Json::array() : out;
 }
 
 // Forms of other programs.

@@ -132,11 +132,10 @@ void TableConfig::describe(FieldVisitor& v) {
           "val/rmse in the column's unit. Set label or target"},
          target);
   v.json({"columns", "names of the columns, in order, of a file without a line of names"}, *columns, Shape::list);
-  v.json(
-      {"types",
-       "column → \"number\" or \"category\", in which words such as NA are values; otherwise a column of which every cell is a number has "
-       "numbers, one of which nine tenths are is refused, any other has categories"},
-      *types, Shape::object);
+  v.json({"types",
+          "column → \"number\" or \"category\"; otherwise a column of which every cell is a number has "
+          "numbers, one of which nine tenths are is refused, any other has categories"},
+         *types, Shape::object);
   v.json({"ignore", "columns to leave out"}, *ignore, Shape::list);
   v.text(
       {"split",

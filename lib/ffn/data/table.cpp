@@ -68,7 +68,9 @@ ExampleSet TrainedTable::examples(const TableConfig& config) const {
   for (std::size_t row = 0; row < count; ++row) write_inputs(rows, inputs, row, out.vectors.data() + row * width);
   if (columns.target.is_number()) {
     for (const double cell : rows.target.cells) out.values.push_back(static_cast<float>(target.of(cell)));
-  } else out.labels.assign(rows.target.cells.begin(), rows.target.cells.end());
+  } else {
+    for (const double cell : rows.target.cells) out.labels.push_back(cell == kMissing ? -1 : static_cast<std::int64_t>(cell));
+  }
   return out;
 }
 

@@ -14,6 +14,7 @@ TaskShape shape_of(const TableConfig& config);
 struct Scale {
   double mean = 0, deviation = 1;
   double of(double x) const { return (x - mean) / deviation; }
+  double back(double x) const { return x * deviation + mean; }
 };
 
 /// What a table run has learnt from: its columns, without rows.
@@ -23,7 +24,7 @@ struct TrainedTable {
   Scale target;
 
   TaskShape shape() const;
-  /// Rows of a file as the network reads them, and their target where they have its column.
+  /// Rows of a file as the network reads them, and their target where they have its column: -1 or infinite in rows without it.
   ExampleSet examples(const TableConfig& config) const;
 };
 

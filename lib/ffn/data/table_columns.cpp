@@ -46,9 +46,9 @@ bool has_comma_in_number(const std::string& cell) {
   return with_points != cell && cell.find_first_not_of("+-0123456789.,") == std::string::npos && number_of(with_points);
 }
 
-// Other programs write these where nothing is.
-bool is_missing_word(const std::string& cell) {
-  static const std::set<std::string> words{"NA", "N/A", "n/a", "<NA>", "#N/A", "NaN", "nan", "NULL", "null", "None", "?"};
+// Nothing, or what other programs write where nothing is.
+bool stands_for_gap(const std::string& cell) {
+  static const std::set<std::string> words{"", "NA", "N/A", "n/a", "<NA>", "#N/A", "NaN", "nan", "NULL", "null", "None", "?"};
   return words.count(cell) > 0;
 }
 
@@ -132,10 +132,7 @@ class TableReader {
     if (csv_.rows.empty()) fail("the table has no rows", "its first line names the columns, each line behind it is a row to predict");
     DataTable out;
     for (const auto& column : trained.inputs) out.inputs.push_back(column_as(column, trained));
-    const std::size_t target = place_of(trained.target.name);
-    const auto says_it = [&](const auto& row) { return !row[target].empty() && !is_missing_word(row[target]); };
-    if (target < csv_.columns.size() && std::any_of(csv_.rows.begin(), csv_.rows.end(), says_it))
-      out.target = column_as(trained.target, trained);
+    if (place_of(trained.target.name) < csv_.columns.size()) out.target = column_as(trained.target, trained);
     return out;
   }
 
@@ -151,12 +148,17 @@ class TableReader {
     }
     if (std::count(columns.begin(), columns.end(), trained.name) > 1)
       fail("two columns are called " + quoted(trained.name), "give each its own name");
-    const bool may_miss = trained.has_missing || std::binary_search(trained.values.begin(), trained.values.end(), "");
+    const bool is_target = &trained == &of.target;  // may not be known yet
+    const bool may_miss = is_target || trained.has_missing || std::binary_search(trained.values.begin(), trained.values.end(), "");
     DataColumn out = column_of(trained.name, trained.is_number() ? "number" : "category", may_miss);
     out.has_missing = trained.has_missing;
     if (trained.is_number()) return out;
     for (std::size_t row = 0; row < csv_.rows.size(); ++row) {
       const std::string& cell = out.values[static_cast<std::size_t>(out.cells[row])];
+      if (is_target && cell.empty()) {
+        out.cells[row] = kMissing;
+        continue;
+      }
       const auto at = std::lower_bound(trained.values.begin(), trained.values.end(), cell);
       if (at == trained.values.end() || *at != cell)
         fail_at(row, index, quoted(cell) + " is none of the values that were trained" + did_you_mean(cell, trained.values),
@@ -236,6 +238,11 @@ class TableReader {
     return static_cast<std::size_t>(std::find(csv_.columns.begin(), csv_.columns.end(), name) - csv_.columns.begin());
   }
 
+  // As a key takes it that a comma or a bracket would make a sweep or JSON.
+  static std::string value_word(const std::string& name) {
+    return shell_word(name.find_first_of(",\"[{(") == std::string::npos ? name : dump_json(name));
+  }
+
   std::string ignoring(const std::string& name) const {
     Json names = *config_.ignore;
     names.push_back(name);
@@ -269,8 +276,6 @@ class TableReader {
          "leave it out: " + ignoring(name) + "; if it is a quantity, say so: " + typed(name, "number"));
   }
 
-  bool may_be_any(const std::string& name) const { return config_.types->value(name, "") == "category"; }  // as the user says
-
   // As task.missing says; what of the target is missing cannot be learned from.
   void leave_out_rows(const std::vector<std::string>& inputs, DataTable& out) {
     const std::size_t rows = csv_.rows.size();
@@ -280,10 +285,9 @@ class TableReader {
     names.insert(names.begin(), target_name());
     for (const auto& name : names) {
       const std::size_t column = place_of(name), before = gaps;
-      const bool any = may_be_any(name);
       for (std::size_t row = 0; row < rows; ++row) {
         const std::string& cell = csv_.rows[row][column];
-        if (!cell.empty() && (any || !is_missing_word(cell))) continue;
+        if (!stands_for_gap(cell)) continue;
         ++gaps;
         has_gap[row] = 1;
         if (config_.missing == "drop_rows" || name == target_name()) leaves[row] = 1;
@@ -323,11 +327,10 @@ class TableReader {
   DataColumn column_of(const std::string& name, const std::string& type, bool may_miss) const {
     const auto index = place_of(name);
     DataColumn out{name, {}, std::vector<double>(csv_.rows.size())};
-    const bool any = may_be_any(name);
     std::size_t numbers = 0, missing = 0, notations = 0, first_text = csv_.rows.size(), first_notation = first_text;
     for (std::size_t row = 0; row < csv_.rows.size(); ++row) {
       const std::string& cell = csv_.rows[row][index];
-      if (cell.empty() || (!any && is_missing_word(cell))) {
+      if (stands_for_gap(cell)) {
         if (!may_miss)
           fail_at(row, index, cell.empty() ? "the cell is empty" : quoted(cell) + " stands for a missing value",
                   missing_remedy(name, cell));
@@ -337,7 +340,7 @@ class TableReader {
       }
       if (type != "category" && has_comma_in_number(cell))
         fail_at(row, index, "the number " + quoted(cell) + " has a comma",
-                "write decimals with a point and thousands without a sign, or call the column a category in task.types");
+                "write decimals with a point and thousands without a sign, or take each as a category: " + typed(name, "category"));
       const auto number = number_of(cell);
       const std::string notation = number || type == "category" ? "" : notation_of(cell);
       if (!number && type == "number")
@@ -374,12 +377,12 @@ class TableReader {
     return std::string("write a value, or leave rows with gaps out: task.missing=drop_rows") +
            (is_input ? "; or take the mean and an indicator in their place: task.missing=mean; or leave out the column: " + ignoring(name)
                      : "") +
-           (name != config_.target && !cell.empty() ? "; or call the column a category in task.types" : "");
+           (name != config_.target && !cell.empty() ? "; or write a value that is called so in another way" : "");
   }
 
   std::string number_remedy(const std::string& name) const {
     return name == config_.target
-               ? "write numbers with digits and a point alone; for a column of classes say task.target= task.label=" + name
+               ? "write numbers with digits and a point alone; for a column of classes say task.target= task.label=" + value_word(name)
                : "change the cell, or what task.types says of " + name;
   }
 
@@ -400,7 +403,7 @@ class TableReader {
       const std::string& cell = csv_.rows[row][index];
       if (cell != "train" && cell != "validation")
         fail_at(row, index, quoted(cell) + " is neither train nor validation",
-                "task.split=" + config_.split + " makes it say which rows are held out");
+                "task.split=" + value_word(config_.split) + " makes it say which rows are held out");
       out.push_back(cell == "validation" ? 1 : 0);
     }
     return out;
@@ -457,7 +460,7 @@ class TableReader {
           std::max_element(table.inputs.begin(), table.inputs.end(), [](const auto& a, const auto& b) { return a.width() < b.width(); });
       fail(std::to_string(table.input_width()) + " numbers to an example, of which " + std::to_string(widest->width()) +
                " for the values of " + widest->name + "; at most " + std::to_string(kMostInputs) + " are taken",
-           "leave out a column of many values with task.ignore");
+           "leave out a column of many values: " + ignoring(widest->name));
     }
   }
 
@@ -473,7 +476,7 @@ class TableReader {
     if (static_cast<std::int64_t>(classes) > kMostClasses || classes == rows || (classes > 10 && 2 * classes > rows))
       fail("task.label: " + target.name + " has " + std::to_string(target.values.size()) + " classes in " +
                std::to_string(csv_.rows.size()) + " rows",
-           "for a column of numbers say task.label= task.target=" + target.name);
+           "for a column of numbers say task.label= task.target=" + value_word(target.name));
   }
 
   const TableConfig& config_;

@@ -42,7 +42,7 @@ struct DataTable {
 std::shared_ptr<const DataTable> read_table(const TableConfig& config);
 
 /// Rows to predict, of a file in place of config's: the inputs of `trained` by name, a category with the values that it had, and the target
-/// where the file has its column. Throws DataError as read_table() does.
+/// where the file has its column, kMissing in rows without it. Throws DataError as read_table() does.
 DataTable read_rows_as(const TableConfig& config, const DataTable& trained);
 
 /// "150 rows; numbers: a, b; categories: color (3); label: species (3 classes)"

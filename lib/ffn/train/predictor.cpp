@@ -64,21 +64,26 @@ std::size_t Predictions::predicted_class(std::size_t row) const {
   return static_cast<std::size_t>(std::max_element(values[row].begin(), values[row].end()) - values[row].begin());
 }
 
+std::size_t Predictions::num_labelled() const {
+  return static_cast<std::size_t>(std::count_if(actual.begin(), actual.end(), [](const auto& row) { return !row.empty(); }));
+}
+
 std::optional<double> Predictions::accuracy() const {
-  if (actual.empty() || !of_classes()) return {};
+  if (num_labelled() == 0 || !of_classes()) return {};
   double right = 0;
-  for (std::size_t row = 0; row < rows.size(); ++row) right += static_cast<double>(predicted_class(row)) == actual[row][0];
-  return right / static_cast<double>(rows.size());
+  for (std::size_t row = 0; row < rows.size(); ++row)
+    right += !actual[row].empty() && static_cast<double>(predicted_class(row)) == actual[row][0];
+  return right / static_cast<double>(num_labelled());
 }
 
 std::optional<double> Predictions::rmse() const {
-  if (actual.empty() || of_classes()) return {};
+  if (num_labelled() == 0 || of_classes()) return {};
   double sum = 0;
   for (std::size_t row = 0; row < rows.size(); ++row) {
     for (std::size_t i = 0; i < actual[row].size(); ++i)
       sum += std::pow(values[row][i] - actual[row][i], 2) / static_cast<double>(actual[row].size());
   }
-  return std::sqrt(sum / static_cast<double>(rows.size()));
+  return std::sqrt(sum / static_cast<double>(num_labelled()));
 }
 
 Predictions predict(const RunConfig& config, const TensorFile& weights, const std::string& file) {
@@ -113,15 +118,14 @@ Predictions predict(const RunConfig& config, const TensorFile& weights, const st
       auto& values = out.values.emplace_back(at, at + shape.num_classes);
       if (out.are_probabilities) to_probabilities(values);
       if (shape.target == Target::vectors) {
-        for (double& x : values) x = x * trained.target.deviation + trained.target.mean;
+        for (double& x : values) x = trained.target.back(x);
       }
       const auto example = static_cast<std::size_t>(first + i);
       out.rows.push_back(rows.numbers.empty() ? first + i + 1 : rows.numbers[example]);
-      if (!set.labels.empty()) out.actual.push_back({static_cast<double>(set.labels[example])});
-      if (set.values.empty()) continue;
       auto& actual = out.actual.emplace_back();
-      for (std::size_t j = 0; j < width; ++j)
-        actual.push_back(static_cast<double>(set.values[example * width + j]) * trained.target.deviation + trained.target.mean);
+      if (!set.labels.empty() && set.labels[example] >= 0) actual.push_back(static_cast<double>(set.labels[example]));
+      if (set.values.empty() || !std::isfinite(set.values[example * width])) continue;
+      for (std::size_t j = 0; j < width; ++j) actual.push_back(trained.target.back(static_cast<double>(set.values[example * width + j])));
     }
   }
   return out;

@@ -17,11 +17,12 @@ struct Predictions {
   /// target, in its unit.
   std::vector<std::vector<double>> values;
   bool are_probabilities = false;
-  std::vector<std::vector<double>> actual;  ///< (rows) the class's index or the numbers; empty where the file does not say
+  std::vector<std::vector<double>> actual;  ///< (rows) the class's index or the numbers; none where the file does not say
 
   bool of_classes() const { return !classes.empty(); }
   std::size_t predicted_class(std::size_t row) const;
-  /// Share of rows whose class is right; of numbers the root of their mean squared error. None without `actual`.
+  std::size_t num_labelled() const;  ///< rows with `actual`
+  /// Share of labelled rows whose class is right; of numbers the root of their mean squared error. None without such rows.
   std::optional<double> accuracy() const, rmse() const;
 };
 

@@ -58,6 +58,15 @@ class LooksTest(ProgramTest):
         self.assert_suggestive(self.train("name=other", "seeds=12"), "seeds seen before, in part")
         self.assert_sure(self.train("name=part", "seeds=16"))  # what was declared first
 
+    def test_what_merge_brings_is_judged_by_its_own_declaration_and_not_recorded(self):
+        for shard in ("1/2", "2/2"):
+            self.ok(*PAIR, "name=s", "seeds=12", "--shard", shard, "-o", f"part{shard[0]}", "-q")
+        self.ok("merge", "part1/s", "part2/s", "-o", "runs/s")
+        self.assert_sure(words(self.ok("compare", "runs/s").stdout))
+        self.assert_suggestive(words(self.ok("compare", "runs/s", "--metric", "val/loss").stdout), "Other question than declared")
+        self.assert_sure(self.train("name=t", "seeds=14"))
+        self.assert_suggestive(words(self.ok("compare", "runs/s").stdout), "seeds seen before, in t")
+
     def test_a_level_above_5_percent_is_said(self):
         self.assertIn("Sure at 20 %: gelu is", self.train("name=s", "seeds=8", "compare.alpha=0.2").replace("\u00a0", " "))
 

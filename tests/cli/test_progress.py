@@ -218,7 +218,9 @@ class Ending(ProgramTest):
             line = result.stderr.strip().splitlines()[-1]
             words = shlex.split(line.partition("next, for what is not sure: ")[2])
             self.assertEqual(words[-1], '{"until":"settled","first":%d}'.join(["seeds=", ""]) % first, line)
-            self.ok(*words[1:], "--dry-run")  # safe to follow
+            answer = " ".join(self.ok(*words[1:]).stdout.split())
+            self.assertRegex(answer, r"Settled after \d+ seeds", line)
+            self.assertNotIn("uggestive", answer)
 
     def test_after_failures_the_same_command_comes_first(self):
         self.write("study.json", {**STUDY, "train": {**STUDY["train"], "steps": 100}})

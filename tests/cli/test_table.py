@@ -35,6 +35,13 @@ class Table(ProgramTest):
         self.assertRegex(" ".join(text.split()), r"note: without a model, the most frequent class of the training rows gives val/accuracy 0\.\d+ \(val/majority_accuracy, mean over the runs\)")
         self.assertIn("seeds draw other splits of the rows of mine.csv, which are no replicates: the test adds 0.25, the held-out rows per training row, to 1/seeds", " ".join(text.split()))
 
+    def test_a_loss_above_that_of_the_class_frequencies_is_said(self):
+        study = (self.config, "seeds=6", "model.ffn.activation=relu,gelu", "compare.metric=val/loss", "-q")
+        guess = r"note: without a model, the class frequencies of the training rows give val/loss 0\.\d+ \(val/frequency_loss, mean over the runs\)"
+        self.assertRegex(" ".join(self.ok(*study).stdout.split()), guess + "(?!; worse)")
+        text = " ".join(self.ok(*study, "name=wild", "train.optimizer.lr=3", "train.optimizer.kind=sgd", "train.steps=3").stdout.split())
+        self.assertRegex(text, guess + "; worse: (gelu|relu)")
+
     def test_labels_by_coin_make_nothing_sure_and_seeds_end_at_thirty(self):
         # "Sure of these data" in two of five such tables before, when splits of the same rows counted as replicates.
         rows = [[(i * k * 37 % 101) / 25 - 2 for k in (1, 7, 11)] for i in range(60)]

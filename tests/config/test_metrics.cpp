@@ -68,6 +68,7 @@ TEST_CASE("a metric may be a target exactly where it is logged") {
                                             {"val/accuracy", 4 * of_any_ffn},  // not of a target of numbers
                                             {"val/r2", 2 * of_any_ffn},
                                             {"val/majority_accuracy", of_any_ffn},  // of a label
+                                            {"val/frequency_loss", of_any_ffn},     // likewise
                                             {"val/mean_rmse", of_any_ffn},          // of a target
                                             {"val/bits_per_char", of_any_ffn},      // on the text
                                             {"val/bits_per_byte", of_any_ffn},

@@ -125,6 +125,8 @@ class Reference {
     if (std::holds_alternative<TableConfig>(config_.task)) {  // iris: 50 rows a class, so the rarest here is the most frequent in training
       const auto counts = torch::bincount(set.labels.flatten(), {}, 3);
       out["val/majority_accuracy"] = counts.min().item<double>() / counts.sum().item<double>();
+      const torch::Tensor shares = (50 - counts).to(torch::kFloat64) / (150 - counts.sum());
+      out["val/frequency_loss"] = -(counts * shares.log()).sum().item<double>() / counts.sum().item<double>();
     }
     if (const auto* facts = std::get_if<FactsConfig>(&config_.task)) {
       double parameters = 0;

@@ -166,28 +166,45 @@ void note_lost_after_hit(Comparison& out) {
   if (!counts.empty()) out.notes.push_back("some runs reached the target and diverged later; their hits count (" + join(counts) + ")");
 }
 
-// Baselines of tables without a model: the mean of the runs, by file where there are several.
+struct Baseline {
+  const MetricRow &metric, &value;
+  const char* what;
+};
+
+constexpr Baseline kBaselines[] = {{metric::kValAccuracy, metric::kValMajorityAccuracy, "most frequent class of the training rows gives "},
+                                   {metric::kValRmse, metric::kValMeanRmse, "mean of the training rows gives "},
+                                   {metric::kValLoss, metric::kValFrequencyLoss, "class frequencies of the training rows give "}};
+
+// Baselines of tables without a model: the mean of the runs, by file where there are several; and variants that lose to a loss of them.
 void note_baseline(const std::vector<FoundRun>& runs, Comparison& out) {
-  const bool of_classes = out.metric == metric::kValAccuracy.name;
-  if (!of_classes && out.metric != metric::kValRmse.name) return;
-  const std::string name = of_classes ? metric::kValMajorityAccuracy.name : metric::kValMeanRmse.name;
+  const auto* found =
+      std::find_if(std::begin(kBaselines), std::end(kBaselines), [&](const auto& row) { return out.metric == row.metric.name; });
+  if (found == std::end(kBaselines)) return;
+  const bool is_loss = out.metric == metric::kValLoss.name;
   std::map<std::string, std::vector<double>> values;
   for (const auto& run : runs) {
-    if (!run.summary) continue;
+    if (!run.summary || (is_loss && value_of(run, "train.loss") == "hinge")) continue;
     for (const auto& logged : run.summary->metrics) {
-      if (logged.name == name) values[value_of(run, "task.file")].push_back(logged.final_value);
+      if (logged.name == found->value.name) values[value_of(run, "task.file")].push_back(logged.final_value);
     }
   }
   std::vector<std::string> parts;
+  std::set<std::string> worse;
   for (const auto& [file, of_runs] : values) {
     const double mean = std::accumulate(of_runs.begin(), of_runs.end(), 0.0) / static_cast<double>(of_runs.size());
     char text[32];
     std::snprintf(text, sizeof text, "%.3g", mean);
     parts.push_back((values.size() > 1 ? shown_value(out, "task.file", file) + ": " : "") + text);
+    if (values.size() > 1 || !is_loss) continue;
+    for (const auto& facet : out.facets) {
+      for (const auto& group : facet.groups) {
+        if (group.mean && *group.mean > mean) worse.insert(shown_value(out, group.value));
+      }
+    }
   }
-  if (!parts.empty())
-    out.notes.push_back("without a model, the " + std::string(of_classes ? "most frequent class" : "mean") +
-                        " of the training rows gives " + out.metric + " " + join(parts) + " (" + name + ", mean over the runs)");
+  if (parts.empty()) return;
+  out.notes.push_back("without a model, the " + std::string(found->what) + out.metric + " " + join(parts) + " (" + found->value.name +
+                      ", mean over the runs)" + (worse.empty() ? "" : "; worse: " + join({worse.begin(), worse.end()})));
 }
 
 // What no model, or no linear one, can pass, of tasks with a name.

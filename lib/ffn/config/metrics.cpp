@@ -37,6 +37,7 @@ const std::vector<MetricRow>& metric_catalogue() {
                                               metric::kValRmse,
                                               metric::kValR2,
                                               metric::kValMajorityAccuracy,
+                                              metric::kValFrequencyLoss,
                                               metric::kValMeanRmse,
                                               metric::kValBitsPerChar,
                                               metric::kValBitsPerByte,

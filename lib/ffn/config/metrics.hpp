@@ -78,6 +78,9 @@ inline constexpr MetricRow kValMajorityAccuracy{
     "val/accuracy of one answer to everything, the most frequent class of the training rows; a model has to beat it",
     0,
     1};
+inline constexpr MetricRow kValFrequencyLoss{
+    "val/frequency_loss", false, LoggedBy::class_tables,
+    "cross-entropy of one answer to everything, the class frequencies of the training rows; a model has to beat it"};
 inline constexpr MetricRow kValMeanRmse{"val/mean_rmse", false, LoggedBy::number_tables,
                                         "val/rmse of one answer to everything, the mean of the training targets; a model has to beat it"};
 inline constexpr MetricRow kValBitsPerChar{"val/bits_per_char", false, LoggedBy::text_tasks, "val/loss in bits, text only"};

@@ -111,6 +111,14 @@ bool TableTask::can_train(const std::vector<std::uint32_t>& rows) const {
   return !training.empty() && std::find(counts.begin(), counts.end(), 0) == counts.end();
 }
 
+std::vector<double> TableTask::class_frequencies(std::size_t run) const {
+  const auto& rows = split(run).rows;
+  const auto counts = class_counts({rows.begin() + held_out_, rows.end()});
+  std::vector<double> out;
+  for (const auto count : counts) out.push_back(static_cast<double>(count) / static_cast<double>(rows.end() - rows.begin() - held_out_));
+  return out;
+}
+
 // None of numbers.
 std::vector<std::int64_t> TableTask::class_counts(const std::vector<std::uint32_t>& rows) const {
   std::vector<std::int64_t> counts(table_->target.values.size());

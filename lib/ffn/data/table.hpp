@@ -46,6 +46,7 @@ class TableTask final : public Task {
   std::map<std::string, std::string> metadata(std::size_t run) const override;
   double target_unit(std::size_t run) const override;
   std::optional<double> constant_answer(std::size_t run) const override { return split(run).constant_answer; }
+  std::vector<double> class_frequencies(std::size_t run) const override;
   std::int64_t row_number(std::size_t run, std::int64_t example) const override {
     return table_->row_numbers[split(run).rows[static_cast<std::size_t>(example)]];
   }

@@ -59,6 +59,8 @@ class Task {
   virtual double target_unit(std::size_t /*run*/) const { return 1; }
   /// The class or the number that answers best whatever the inputs, by what run `run` trains on; none where that is not measured.
   virtual std::optional<double> constant_answer(std::size_t /*run*/) const { return {}; }
+  /// Of each class among what run `run` trains on; none where that is not measured.
+  virtual std::vector<double> class_frequencies(std::size_t /*run*/) const { return {}; }
   /// Where example `example` of validation() stands in its file, counted from 1.
   virtual std::int64_t row_number(std::size_t /*run*/, std::int64_t example) const { return example + 1; }
 

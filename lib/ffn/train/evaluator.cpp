@@ -31,6 +31,12 @@ double share_of(std::int64_t label, const std::int64_t* labels, std::int64_t cou
   return static_cast<double>(std::count(labels, labels + count, label)) / static_cast<double>(count);
 }
 
+double cross_entropy(const std::vector<double>& frequencies, const std::int64_t* labels, std::int64_t count) {
+  double sum = 0;
+  for (std::int64_t i = 0; i < count; ++i) sum -= std::log(frequencies[static_cast<std::size_t>(labels[i])]);
+  return sum / static_cast<double>(count);
+}
+
 // Of a character in UTF-8.
 double mean_bytes(const std::vector<std::uint32_t>& alphabet, const std::int64_t* labels, std::int64_t count) {
   std::int64_t bytes = 0;
@@ -56,6 +62,8 @@ Evaluator::Evaluator(const Task& task, std::int64_t max_examples, std::int64_t f
     const BatchPlace at = task.place(validation, run);
     if (!alphabet.empty() && (run == 0 || !validation.shared)) bytes_.push_back(mean_bytes(alphabet, at.labels, positions));
     if (!of_classes && (run == 0 || !validation.shared)) target_variance_.push_back(variance(at.values, positions, shape_.num_classes));
+    if (const auto frequencies = task.class_frequencies(static_cast<std::size_t>(run)); !frequencies.empty())
+      frequency_loss_.push_back(cross_entropy(frequencies, at.labels, positions));
     const auto answer = task.constant_answer(static_cast<std::size_t>(run));
     if (!answer) continue;
     if (of_classes) baseline_.push_back(share_of(static_cast<std::int64_t>(*answer), at.labels, positions));
@@ -76,6 +84,7 @@ MeasuredMetrics Evaluator::metrics(std::size_t run, const LossSums& sums) const 
   }
   if (!baseline_.empty())
     out.emplace_back(shape_.target == Target::classes ? &metric::kValMajorityAccuracy : &metric::kValMeanRmse, baseline_[run]);
+  if (!frequency_loss_.empty()) out.emplace_back(&metric::kValFrequencyLoss, frequency_loss_[run]);
   out.emplace_back(&metric::kValBitsPerChar, mean / std::log(2.0));
   if (!bytes_.empty()) out.emplace_back(&metric::kValBitsPerByte, mean / std::log(2.0) / bytes_[bytes_.size() == 1 ? 0 : run]);
   out.emplace_back(&metric::kValPerplexity, std::exp(mean));

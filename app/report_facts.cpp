@@ -11,6 +11,7 @@
 #include "ffn/base/suggest.hpp"
 #include "ffn/base/version.hpp"
 #include "ffn/compare/run_keys.hpp"
+#include "ffn/config/metrics.hpp"
 #include "ffn/report/shown.hpp"
 #include "ffn/store/metrics_file.hpp"
 #include "ffn/store/run_directory.hpp"
@@ -192,7 +193,7 @@ std::vector<pictures::CurveRequest> curves_worth_drawing(const Targets& targets,
     const bool has_target = targets.size() == 1 && targets.begin()->first == metric;
     out.push_back({metric, has_target ? std::optional<double>(targets.begin()->second) : std::nullopt});
   };
-  if (!is_time_metric(compared)) add(compared);
+  if (!is_time_metric(compared)) add(without_best(compared));
   else if (targets.size() == 1) add(targets.begin()->first);
   add("val/loss");
   return out;

@@ -55,12 +55,13 @@ TEST_CASE("times to different targets, on different grids and of different tasks
     const auto c = compared({{key, a}}, {{key, b}});
     INFO(key);
     CHECK(c.facets.at(0).pairs.empty());
-    CHECK(says(c, std::string("these are ") + said +
-                      ": they stand side by side and are not judged; compare another metric, or variants with the same " + key));
+    CHECK(says(c, std::string("these are ") + said + ": they stand side by side and are not judged; compare " +
+                      (said == std::string("different tasks") ? "" : "another metric, or ") + "variants with the same " + key));
     CHECK(says(c, std::string("the variants differ in ") + key + " (A: " + a + "; B: " + b + ")"));
     CHECK(answer_text(c).empty());
   }
   CHECK(compared({{"train.eval_every", "1"}}, {{"train.eval_every", "20"}}, "val/loss").facets.at(0).pairs.size() == 1);
+  CHECK(compared({{"train.loss", "huber"}}, {{"train.loss", "cross_entropy"}}, "best val/loss").facets.at(0).pairs.empty());
   CHECK(compared({{"train.target.stop", "true"}}, {{"train.target.stop", "false"}}).facets.at(0).pairs.size() == 1);
 }
 

@@ -72,7 +72,7 @@ void note_skewed(Comparison& c) {
 
 void withhold_exact_verdicts(const std::vector<FoundRun>& runs, Comparison& c) {
   constexpr double kMatched = 1.011, kAll = 0.99;  // shares of a size, as model.ffn.match leaves them, and of all facts
-  if (c.metric != metric::kValBitsPerParam.name) return;
+  if (without_best(c.metric) != metric::kValBitsPerParam.name) return;
   std::map<std::string, double> most;  // by variant: bits per parameter of a layer that knows everything
   for (const auto& run : runs) {
     if (const auto* known = run.summary ? run.summary->find(metric::kValMostBitsPerParam.name) : nullptr)

@@ -118,10 +118,11 @@ std::set<std::string> keys_within(const std::vector<Cell>& cells, const std::vec
   return out;
 }
 
-// What the values of `by` have no common scale for, and the keys that make it so.
+// Why the values of `by` have no common scale, and the keys that make it so.
 struct Unlike {
   std::string what;
   std::vector<std::string> keys;
+  bool with_any_metric = false;
 };
 
 Unlike unlike_in(const std::set<std::string>& within, const std::vector<FoundRun>& runs, const Metric& metric) {
@@ -131,13 +132,13 @@ Unlike unlike_in(const std::set<std::string>& within, const std::vector<FoundRun
     return out;
   };
   const auto begins = [](const std::string& key, const char* beginning) { return key.rfind(beginning, 0) == 0; };
-  std::set<std::string> names{metric.name};  // or those that a time is the time to
+  std::set<std::string> names{without_best(metric.name)};  // or those that a time is the time to
   if (metric.is_time()) {
     for (const auto& run : runs) names.insert(value_of(run, "train.target.metric"));
   }
   const bool is_of_training = names.count(metric::kTrainLoss.name) > 0,
              is_of_loss = is_of_training || names.count(metric::kValLoss.name) > 0;
-  if (auto keys = those([&](const auto& key) { return begins(key, "task."); }); !keys.empty()) return {"different tasks", keys};
+  if (auto keys = those([&](const auto& key) { return begins(key, "task."); }); !keys.empty()) return {"different tasks", keys, true};
   if (auto keys = those(
           [&](const auto& key) { return (is_of_loss && begins(key, "train.loss")) || (is_of_training && key == "train.label_smoothing"); });
       !keys.empty())
@@ -357,7 +358,9 @@ Comparison compare_runs(std::vector<FoundRun> found, const CompareRequest& reque
   const bool judged = metric.measure != Measure::seconds && !is_unlike;
   if (is_unlike)
     out.notes.push_back("these are " + unlike.what + ": they stand side by side and are not judged" +
-                        (of_tasks ? "" : "; compare another metric, or variants with the same " + join(unlike.keys, " and ")));
+                        (of_tasks ? ""
+                                  : (unlike.with_any_metric ? "; compare " : "; compare another metric, or ") +
+                                        std::string("variants with the same ") + join(unlike.keys, " and ")));
   const auto contrasts = asked.interaction && judged ? asked_contrasts(cells, facet_by, values) : std::vector<AskedContrast>();
   stats::CompareOptions options;
   options.alpha = out.alpha;

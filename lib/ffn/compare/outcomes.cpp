@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include "ffn/base/error.hpp"
 #include "ffn/base/suggest.hpp"
@@ -23,11 +22,7 @@ Metric find_metric(const std::string& name) {
   throw UsageError("no metric \"" + name + "\"" + did_you_mean(name, names), "known: " + join(names));
 }
 
-constexpr const char* kBest = "best ";
-
-const MetricSummary* find_logged(const RunSummary& summary, const std::string& metric) {
-  return summary.find(metric.rfind(kBest, 0) == 0 ? metric.substr(std::strlen(kBest)) : metric);
-}
+const MetricSummary* find_logged(const RunSummary& summary, const std::string& metric) { return summary.find(without_best(metric)); }
 
 // Of classes, whose loss grows while their share of right answers does, too: a table of yours is small enough to overfit.
 bool is_table_of_classes(const FoundRun& run) {

@@ -56,8 +56,10 @@ const std::vector<MetricRow>& metric_catalogue() {
   return rows;
 }
 
-const MetricRow* find_metric_row(const std::string& name) {
-  if (name.rfind("best ", 0) == 0) return find_metric_row(name.substr(5));  // over a run, as a comparison may ask for
+std::string without_best(const std::string& metric) { return metric.rfind("best ", 0) == 0 ? metric.substr(5) : metric; }
+
+const MetricRow* find_metric_row(const std::string& given) {
+  const std::string name = without_best(given);
   const auto dot = name.rfind('.');
   const bool of_block =
       dot != std::string::npos && dot + 1 < name.size() && name.find_first_not_of("0123456789", dot + 1) == std::string::npos;

@@ -164,6 +164,9 @@ inline constexpr const char* kKnownAtHit =
     ": these runs end at their hit (train.target.stop), so their last value is as of then, and says how soon the run stopped";
 inline constexpr const char* kAtHitRemedy = "compare steps_to_target, or train with train.target.stop=false";
 
+/// "val/loss" of "best val/loss", the best over a run; other names as they are.
+std::string without_best(const std::string& metric);
+
 /// nullptr if there is none of that name. A block's own value ("ffn/dead_units.0", with log.layers) has the row of the mean.
 const MetricRow* find_metric_row(const std::string& name);
 

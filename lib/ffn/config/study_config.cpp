@@ -134,7 +134,7 @@ std::vector<std::int64_t> seed_list(const Json& seeds, Expansion& expansion) {
 // Values of different losses have no common scale: neither a choice between them nor a verdict on what was chosen.
 void refuse_tuned_losses(const Study& study, Expansion& expansion) {
   if (!study.tune) return;
-  std::set<std::string> metrics{study.tune->metric, judged_metric(study)};
+  std::set<std::string> metrics{without_best(study.tune->metric), without_best(judged_metric(study))};
   for (const auto& variant : study.variants) {
     if (const auto& target = variant.config.train.target) metrics.insert(target->metric);
   }
@@ -369,9 +369,8 @@ Study read_study(const Document& document, const std::string& source) {
     return table && table->held_out_per_training() > 0;
   };
   if (study.growing && std::any_of(study.variants.begin(), study.variants.end(), splits_rows))
-    expansion.problem("/seeds",
-                      "each seed splits the same rows of the table (task.split is per_seed): beyond about 30 seeds more rows help, more "
-                      "seeds do not; set \"seeds\" to a number, such as 30");
+    expansion.problem("/seeds", std::string("each seed splits the same rows of the table (task.split is per_seed): ") +
+                                    TableConfig::kSeedsHelp + "; set \"seeds\" to a number, such as 30");
   if (combinations.empty() && expansion.problems.empty()) expansion.problem("/sweep", "no variant is left");
   if (!expansion.problems.empty()) throw ConfigError(source, std::move(expansion.problems), "nothing was started");
   return study;

@@ -105,6 +105,8 @@ struct TableConfig {
   std::string missing = "refuse";
   void describe(FieldVisitor& v);
 
+  /// How far seeds go that split the same rows.
+  static constexpr const char* kSeedsHelp = "beyond about 30 seeds more rows help, more seeds do not";
   bool is_drawn() const { return split == "per_seed" || split == "fixed"; }
   /// Held-out rows per training row where each seed splits the same rows anew; 0 where all seeds share one split.
   double held_out_per_training() const {

@@ -253,10 +253,9 @@ Next next_of(const Plan& plan, const Comparison& c, const StudyEnd& end, const C
   for (std::size_t axis = 0; c.tuned && axis < c.tuned->keys.size(); ++axis) widens = widens || !wider_grid(*c.tuned, axis).empty();
   if (is_to_be_settled(plan, c) || (widens && !plan.study.growing && !plan.study.seeds.empty())) {
     const auto finer = finer_question(plan, c);
-    const std::string note = "The command below sets compare.min_effect to " + finer.min_effect +
-                             (c.as_ratios ? " (a factor of 1.1)" : " (" + metric_header(c.metric) + ")") +
-                             "; set it to the smallest difference that matters to you. Without it, variants that do not differ take all "
-                             "the seeds and end undecided.";
+    const std::string note = "Set compare.min_effect (here " + finer.min_effect +
+                             (c.as_ratios ? ", a factor of 1.1" : ", " + metric_header(c.metric)) +
+                             ") to the smallest difference that matters.";
     const char* why = widens                            ? "next, with a wider grid:"
                       : c.history.qualification.empty() ? "next, for what is not sure:"
                                                         : "next, for a sure answer:";

@@ -8,8 +8,8 @@
 
 #include "ffn/base/cores.hpp"
 #include "ffn/base/suggest.hpp"
-#include "ffn/compare/notes.hpp"
 #include "ffn/compare/variant_name.hpp"
+#include "ffn/config/metrics.hpp"
 #include "ffn/data/task.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/output.hpp"
@@ -53,16 +53,7 @@ void StudyDisplay::renamed(const std::filesystem::path& earlier_results) {
   log_info("earlier results renamed to " + earlier_results.string());
 }
 
-void StudyDisplay::tuning(const Study& study) {
-  const auto& tune = *study.tune;
-  if (!tune.per_seed && study.variants.size() > 1 && !has_said_how_) {
-    if (const auto caution =
-            caution_about_one_choice(tune.seeds, study.growing ? study.growing->max : study.seeds.size(), study.config.compare.min_effect);
-        !caution.empty())
-      log_info("note: " + caution);
-  }
-  log_info("tuning: " + grid_text(tune));
-}
+void StudyDisplay::tuning(const Study& study) { (is_short() ? log_debug : log_info)("tuning: " + grid_text(*study.tune)); }
 
 // What a person should know before hours of training.
 void StudyDisplay::sequential(const Study& study, const SequentialRecord& record, std::size_t first, std::size_t last) {
@@ -158,9 +149,8 @@ void StudyDisplay::message(const WorkerMessage& m, const std::vector<PlannedCoho
     for (const auto index : cohort) shown.done_steps += shown.plan.runs[index].config.train.steps;
     ++shown.finished_cohorts;
     if (m.kind == Kind::cohort_finished && m.outcome.trained > 0) {
-      // Of a sequential design the interim analyses are said: they are many small parts. A short study needs no lines of its parts.
-      const bool is_short = Clock::now() < begun_ + std::chrono::minutes(1);
-      (shown.plan.study.sequential || is_short ? log_debug : log_info)(cohort_line(cohort, m, cohorts.size()));
+      // A sequential design has many small parts: its interim analyses are said instead.
+      (shown.plan.study.sequential || is_short() ? log_debug : log_info)(cohort_line(cohort, m, cohorts.size()));
     }
   }
   std::int64_t steps = shown.done_steps;
@@ -168,6 +158,9 @@ void StudyDisplay::message(const WorkerMessage& m, const std::vector<PlannedCoho
   if (shown.animate) show_standing();
   shown.bar->update(steps, shown.loss);
 }
+
+// Lines of its parts would be longer than the answer.
+bool StudyDisplay::is_short() const { return Clock::now() < begun_ + std::chrono::minutes(1); }
 
 void StudyDisplay::take_off_screen() {
   shown_->bar->clear();
@@ -194,7 +187,7 @@ std::string StudyDisplay::standing() const {
   const Plan& plan = shown_->plan;
   const auto comparison = compare_plan(plan, /*resamples=*/200, FromDisk::yes, /*verdicts_only=*/true);
   const auto& target = plan.study.variants[0].config.train.target;
-  const std::string metric = !is_time_metric(comparison.metric) ? comparison.metric : target ? target->metric : "val/loss";
+  const std::string metric = !is_time_metric(comparison.metric) ? without_best(comparison.metric) : target ? target->metric : "val/loss";
   const auto curves = pictures::read_curves(comparison, {{metric, std::nullopt}});
   return progress_text(comparison, curves.empty() ? nullptr : &curves[0], terminal_width_of(2));
 }

@@ -57,6 +57,7 @@ class StudyDisplay final : public StudyObserver {
   // the time.
   void show_standing();
   std::string standing() const;
+  bool is_short() const;
   std::string cohort_line(const PlannedCohort& cohort, const WorkerMessage& message, std::size_t total) const;
 
   std::string part_;

@@ -8,6 +8,7 @@
 #include "../load_config.hpp"
 #include "../plan_estimate.hpp"
 #include "../train.hpp"
+#include "ffn/compare/notes.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/stats/permutation.hpp"
 #include "ffn/stats/power.hpp"
@@ -170,7 +171,7 @@ std::string power_text(const Power& power) {
   return std::to_string(power.seeds) + " seeds detect a difference of " + format_significant(power.detectable, 2) +
          " standard deviations of the paired differences (" + std::to_string(power.comparisons) +
          (power.comparisons == 1 ? " comparison" : " comparisons") + at + " together, power 80 %)" +
-         (power.splits_rows ? "; they split the same rows: beyond about 30 seeds more rows help, more seeds do not" : "");
+         (power.splits_rows ? std::string("; they split the same rows: ") + TableConfig::kSeedsHelp : "");
 }
 
 // All but the table, which stands above.
@@ -180,7 +181,13 @@ void print_plan(const Study& study, const PlanEstimate& e, const Power& power) {
   print_text("\n" + format_counted(e.runs, "run") + ", " + format_count(static_cast<std::int64_t>(e.pending)) + " to train in " +
              format_counted(e.cohorts, "cohort") + " on " + format_counted(e.workers, "worker") + (stops ? "; at most " : "; ") +
              format_short(e.flops) + " training FLOPs; " + format_bytes(e.bytes) + " on disk" + (study.tune ? ", tuning included" : ""));
-  if (study.tune) print_text(tuning_line(study, e));
+  if (study.tune) {
+    print_text(tuning_line(study, e));
+    const std::size_t judging_seeds = study.growing ? study.growing->max : study.seeds.size();
+    if (const auto caution = caution_about_one_choice(study.tune->seeds, judging_seeds, study.config.compare.min_effect);
+        !caution.empty() && !study.tune->per_seed && study.variants.size() > 1)
+      print_text("note: " + caution);
+  }
   for (const auto& share : engine_shares(study)) print_text(engine_line(share));
   if (e.seconds && e.pending + e.tuning_pending > 0) {
     std::string text = "from a short probe of each cohort: about " + format_duration(*e.seconds);

@@ -176,7 +176,7 @@ class VerdictWords(ProgramTest):
         wide = {"env": {**os.environ, "COLUMNS": "250"}}
         tables = {"short": ((), 0), "details": (("--details",), -1), "markdown": (("--markdown",), -1)}
         for name, (flags, which) in tables.items():
-            blocks = [b for b in self.ok("compare", *args, *flags, **wide).stdout.split("\n\n") if re.search(r"\bverdict\b *\|?$", b.splitlines()[0])]
+            blocks = [b for b in self.ok("compare", *args, *flags, **wide).stdout.split("\n\n") if re.search(r"(?m)^.*\bverdict\b *\|?$", b)]
             last = [line for line in blocks[which].splitlines() if "gelu" in line and not line.startswith("note")][-1].replace("*", "").rstrip(" |")
             out[name] = next((word for word in self.WORDS if last.endswith(" " + word)), last)
         return out
@@ -247,7 +247,7 @@ class Sentences(ProgramTest):
         conditions = next(k for k, line in enumerate(lines) if line.startswith("XOR of 2 bits"))
         self.assertLessEqual(conditions, 3, answer)
         self.assertIn("Sure: all 7 others are worse than relu, by ", " ".join(lines))
-        shared = "XOR of 2 bits · until accuracy ≥ 0.99 · d_model 8 · 594 parameters · AdamW 0.01 · 1,000 steps"
+        shared = "XOR of 2 bits · to accuracy ≥ 0.99 · 594 parameters · AdamW 0.01 · 1,000 steps"
         self.assertEqual(" ".join(lines[conditions:]), shared)
         self.assertEqual(json.loads(self.ok("compare", "runs/eight", "--json").stdout)["conditions"], shared)
         self.assertIn(shared, self.ok("report", "eight", "-o", "/dev/stdout").stdout)
@@ -350,7 +350,7 @@ class Words(ProgramTest):
         rate, short = "train.optimizer.lr=0.5", "train.steps=30"
         text, groups = self.lost("identity", rate, short)
         self.assertEqual((groups[1]["diverged"], groups[1]["hits"]), (1, 14))  # it hit before it diverged
-        self.assertRegex(text, r"^relu2 gets there first: \d\.\d steps \(1 run diverged or failed\); identity never\. Sure: relu2 is better")
+        self.assertRegex(text, r"^relu2 gets there first: median \d\.\d steps \(1 run diverged or failed\); identity never\. Sure: relu2 is better")
         self.assertRegex(self.lost("sigmoid", rate, "train.steps=300")[0], r"^relu2 gets there first: \d+\.\d steps \(1 run diverged or failed\); sigmoid \d+\.")
         self.assertRegex(self.lost("identity", rate, short, "compare.metric=val/loss")[0], r"^relu2 has the lowest median val/loss after 30 steps: ")
         text, groups = self.lost("identity", "train.optimizer.lr=0.6", short, "compare.metric=val/accuracy")

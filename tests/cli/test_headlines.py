@@ -18,7 +18,7 @@ class Leaders(ProgramTest):
         said = " ".join(out.split())
         groups = json.loads(self.ok("compare", "runs/tie", "--json").stdout)["facets"][0]["groups"]
         self.assertEqual([(g["mean"], g["hits"]) for g in groups], [(10, 0), (10, 8)])
-        self.assertTrue(said.startswith("lr 0.1 gets there first: 10.0 steps (1e-05: never). Sure: lr 0.1 is better than 1e-05"), said)
+        self.assertTrue(said.startswith("lr 0.1 gets there first: median 10.0 steps (1e-05: never). Sure: lr 0.1 is better than 1e-05"), said)
         page = self.ok("report", "runs/tie", "-o", "/dev/stdout").stdout
         self.assertIn("lr 0.1 gets there first", page)
         self.assertEqual(re.findall(r'data-order="(\d)"', page), ["1", "0"])

@@ -53,6 +53,15 @@ class Terminal(ProgramTest):
                     self.assertLessEqual(len(line), columns, line)
             self.assertNotRegex("".join(standing), "better|worse|undecided")  # a look has to be paid for
 
+    def test_the_quick_start_takes_sixteen_lines_of_80_columns(self):
+        text = self.on_a_terminal("xor", "model.ffn.activation=relu,gelu,silu", "seeds=20", columns=80)
+        before, _, after = re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", text).replace("\r\n", "\n").partition("relu gets there first")
+        self.assertTrue(before.startswith("4 inputs, majority class 50 %; not linearly separable\n"), text)
+        self.assertEqual(re.findall("(?m)^(engine|tuning|note|until settled)", before), [])
+        answer, _, command = after.partition("\nnext, each at the learning rate that suits it:\n")
+        self.assertEqual((len(answer.split("\n")), len(re.findall("(?m)^[a-z].{40,}worse$", answer))), (12, 2), text)  # the command has three, the data one
+        self.assertIn(" tune.retune=per_seed\n", command)
+
     def test_what_is_drawn_so_far_is_named_and_no_step_is_below_0(self):
         words = ["own-layer", "train.steps=60", "seeds=4", "-j", "1"]
         text = self.on_a_terminal(*words)
@@ -206,7 +215,7 @@ class Ending(ProgramTest):
             else:
                 self.assertRegex(given[0], r"^[1-9]$")  # a tenth of some tens of steps, which evaluations every 20 could not tell
                 self.assertEqual([word for word in words if word.startswith("train.eval_every=")], [f"train.eval_every={given[0]}" if number == 0 else changes[0]])
-            self.assertIn(f"The command below sets compare.min_effect to {given[0]} ({unit}); set it to the smallest difference that matters to you.", lines[-2])
+            self.assertIn(f"Set compare.min_effect (here {given[0]}, {unit}) to the smallest difference that matters.", lines[-2])
 
     def test_too_few_seeds_are_followed_by_fresh_ones(self):
         self.write("study.json", STUDY)

@@ -51,9 +51,10 @@ class Tuning(ProgramTest):
         self.assertIn("tuned before: 1,200 runs, 1,200 to train", self.ok("plan", path, "--no-probe").stdout)
 
     def test_the_note_on_one_choice_says_how_many_seeds_chose(self):
-        for seeds, said in ((1, "and tune.seeds is only 1 here, which leaves more to chance (5 is the default). Judge with"), (5, "in up to 23 % of studies. Judge with")):
+        for seeds, said in ((1, "a verdict (more with tune.seeds=1); tune.retune=per_seed, or 20 seeds and"), (5, "up to 23 % of studies give equal variants a verdict; tune")):
             self.trained({**STUDY, "tune": {"train.optimizer.lr": [0.003, 0.01], "seeds": seeds}}, "--fresh")
             self.assertIn(said, " ".join(self.ok("compare", "runs/study").stdout.split()))
+            self.assertIn(said, " ".join(self.ok("plan", "study.json", "--no-probe").stdout.split()))  # before hours of training, too
 
     def test_the_choice_is_the_best_of_the_grid_on_seeds_that_do_not_judge(self):
         tuning = self.trained(STUDY)

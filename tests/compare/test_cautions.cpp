@@ -83,6 +83,10 @@ TEST_CASE("a loss far above the others counts as a failure") {
   CHECK(says(bad, "gelu is better than relu"));
   CHECK(says(bad, ", but gelu has bad runs with 2 of 20 seeds (relu with 0)"));
   CHECK(says(bad, "(2 of 20 runs are bad)"));
+  losses.resize(6);  // one of the two
+  const auto one = compare(runs_of("relu", near(1, 0, 6)) + runs_of("gelu", losses));
+  INFO(answer_text(one));
+  CHECK(says(one, "(1 of 6 runs is bad)"));
 }
 
 TEST_CASE("a variant that gets there first and sometimes never is not recommended without saying it") {

@@ -61,7 +61,7 @@ TEST_CASE("of two variants with one restricted mean the one that gets there goes
   REQUIRE(*groups.at(0).mean == *groups.at(1).mean);
   CHECK(ranks_before(comparison, *rank_of(groups[1]), *rank_of(groups[0])));
   CHECK_FALSE(ranks_before(comparison, *rank_of(groups[0]), *rank_of(groups[1])));
-  CHECK(begins_with(answer_text(comparison), "gelu gets there first: 100 steps; relu never."));
+  CHECK(begins_with(answer_text(comparison), "gelu gets there first: median 100 steps; relu never."));
 }
 
 TEST_CASE("a lead that the digits of the table hide is shown with more of them") {
@@ -87,6 +87,15 @@ TEST_CASE("more hits go before a smaller restricted mean, and the answer says ho
   REQUIRE(*comparison.facets.at(0).groups.at(0).mean < 80);
   CHECK(begins_with(answer_text(comparison), "gelu gets there with the most seeds: 8 of 8 seeds, median 80"));
   CHECK(has(answer_text(comparison), "; relu 4 of 8 seeds, median 1."));
+}
+
+TEST_CASE("variants that miss the target equally often have their hits beside their medians") {
+  std::vector<FoundRun> runs;
+  add_runs(runs, "relu", {20, 20, 20, 20, 20, 20, 20, kNever});
+  add_runs(runs, "gelu", {kNever, 30, 30, 30, 30, 30, 30, 30});
+  const std::string answer = answer_text(compare(runs));
+  INFO(answer);
+  CHECK(begins_with(answer, "relu gets there first: 7 of 8 seeds, median 20.0 steps; gelu 7 of 8 seeds, median 30.0."));
 }
 
 TEST_CASE("where runs miss the target the table counts hits and shows the median of those, without a spread of the censored mean") {

@@ -37,10 +37,9 @@ TEST_CASE("as many Boolean functions are linearly separable as are known to be")
 }
 
 TEST_CASE("a task of few bits says how often its most frequent class comes and whether a plane separates it") {
-  CHECK(of_label("x[0] & x[1] & x[2]") ==
-        "of 8 inputs the most frequent class has 88 %; the classes are linearly separable: a linear model can get all");
-  CHECK_THAT(of_label("sum(x) > 1"), ContainsSubstring("has 50 %; the classes are linearly separable"));
-  CHECK_THAT(of_label("parity(x)"), ContainsSubstring("has 50 %; the classes are not linearly separable"));
+  CHECK(of_label("x[0] & x[1] & x[2]") == "8 inputs, majority class 88 %; linearly separable");
+  CHECK_THAT(of_label("sum(x) > 1"), ContainsSubstring("majority class 50 %; linearly separable"));
+  CHECK_THAT(of_label("parity(x)"), ContainsSubstring("majority class 50 %; not linearly separable"));
   CHECK(of_label("sum(x)").empty());  // four classes
   XorConfig wide;
   wide.bits = 9;

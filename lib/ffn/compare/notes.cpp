@@ -177,10 +177,10 @@ constexpr Baseline kBaselines[] = {{metric::kValAccuracy, metric::kValMajorityAc
 
 // Baselines of tables without a model: the mean of the runs, by file where there are several; and variants that lose to a loss of them.
 void note_baseline(const std::vector<FoundRun>& runs, Comparison& out) {
-  const auto* found =
-      std::find_if(std::begin(kBaselines), std::end(kBaselines), [&](const auto& row) { return out.metric == row.metric.name; });
+  const std::string metric = without_best(out.metric);
+  const auto* found = std::find_if(std::begin(kBaselines), std::end(kBaselines), [&](const auto& row) { return metric == row.metric.name; });
   if (found == std::end(kBaselines)) return;
-  const bool is_loss = out.metric == metric::kValLoss.name;
+  const bool is_loss = metric == metric::kValLoss.name;
   std::map<std::string, std::vector<double>> values;
   for (const auto& run : runs) {
     if (!run.summary || (is_loss && value_of(run, "train.loss") == "hinge")) continue;
@@ -209,7 +209,7 @@ void note_baseline(const std::vector<FoundRun>& runs, Comparison& out) {
 
 // What no model, or no linear one, can pass, of tasks with a name.
 void note_known(const std::vector<FoundRun>& runs, Comparison& out) {
-  if (out.metric.rfind("val/", 0) != 0) return;
+  if (without_best(out.metric).rfind("val/", 0) != 0) return;
   std::set<std::string> names;
   for (const auto& run : runs) names.insert(value_of(run, "task.name"));
   for (const auto& row : named_tasks()) {
@@ -219,7 +219,7 @@ void note_known(const std::vector<FoundRun>& runs, Comparison& out) {
 
 // What a layer that knew all facts would have; it depends on the layer's size.
 void note_most_bits(const std::vector<FoundRun>& runs, Comparison& out) {
-  if (out.metric != metric::kValBitsPerParam.name) return;
+  if (without_best(out.metric) != metric::kValBitsPerParam.name) return;
   std::set<double> most;
   for (const auto& run : runs) {
     if (!run.summary) continue;
@@ -265,8 +265,8 @@ void note_same_data(const std::vector<FoundRun>& runs, Comparison& out) {
   char shown[32];
   std::snprintf(shown, sizeof shown, "%.3g", ratio);
   out.notes.push_back("seeds draw other splits of the " + data + ", which are no replicates: the test adds " + shown +
-                      ", the held-out rows per training row, to 1/seeds (Nadeau & Bengio 2003), so beyond about 30 seeds more rows help, "
-                      "more seeds do not. ± is over splits of these rows");
+                      ", the held-out rows per training row, to 1/seeds (Nadeau & Bengio 2003), so " + TableConfig::kSeedsHelp +
+                      ". ± is over splits of these rows");
 }
 
 // Seeds read one text, and other parts of it are no other texts.
@@ -440,13 +440,9 @@ std::string caution_about_one_choice(std::size_t tuning_seeds, std::size_t judgi
   constexpr std::size_t kMeasured = 5;
   constexpr std::size_t kSeedsForChosen = 20;
   if (judging_seeds >= kSeedsForChosen && min_effect > 0) return "";
-  const std::string here = tuning_seeds < kMeasured ? ", and tune.seeds is only " + std::to_string(tuning_seeds) +
-                                                          " here, which leaves more to chance (5 is the default)"
-                                                    : "";
-  return "one choice for all seeds is drawn by chance, too: chosen with 5 seeds, two equal variants can get a verdict in up to 23 % of studies" +
-         here + ". " +
-         std::string(judging_seeds < kSeedsForChosen ? "Judge with 20 seeds and a compare.min_effect" : "Set compare.min_effect") +
-         ", or tune anew for every seed (tune.retune=per_seed)";
+  const std::string here = tuning_seeds < kMeasured ? " (more with tune.seeds=" + std::to_string(tuning_seeds) + ")" : "";
+  return "one choice for all seeds: up to 23 % of studies give equal variants a verdict" + here + "; tune.retune=per_seed, or " +
+         (judging_seeds < kSeedsForChosen ? "20 seeds and a compare.min_effect" : "a compare.min_effect") + ", avoids it";
 }
 
 void note_constant(const std::vector<FoundRun>& runs, const std::vector<std::string>& varying, Comparison& out) {

@@ -60,9 +60,8 @@ std::string known_ceiling(const TaskConfig& task) {
   const ExampleSet all = made->validation(*patterns);
   const auto ones = std::count(all.labels.begin(), all.labels.end(), 1);
   const double share = static_cast<double>(std::max(ones, all.count - ones)) / static_cast<double>(all.count);
-  return "of " + std::to_string(all.count) + " inputs the most frequent class has " + std::to_string(std::lround(100 * share)) + " %; " +
-         (is_linearly_separable(all, shape.input_width) ? "the classes are linearly separable: a linear model can get all"
-                                                        : "the classes are not linearly separable: no linear model gets all");
+  return std::to_string(all.count) + " inputs, majority class " + std::to_string(std::lround(100 * share)) + " %; " +
+         (is_linearly_separable(all, shape.input_width) ? "" : "not ") + "linearly separable";
 }
 
 }  // namespace ffn

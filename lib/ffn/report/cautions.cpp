@@ -41,10 +41,11 @@ std::string cautions(const Comparison& c, const std::vector<const PairResult*>& 
 std::string failing_share(const Comparison& c, const std::string& value, std::size_t known) {
   const auto failures = failures_of(c, value);
   if (!failures.often() || failures.failed <= known) return "";
+  const bool one = failures.failed == 1;
   return " (" + std::to_string(failures.failed) + " of " + std::to_string(failures.runs) + " runs " +
-         (is_time_metric(c.metric) ? "never get there)"
-          : counts_bad_runs(c)     ? "are bad)"
-                                   : "fail)");
+         (is_time_metric(c.metric) ? (one ? "never gets there)" : "never get there)")
+          : counts_bad_runs(c)     ? (one ? "is bad)" : "are bad)")
+                                   : (one ? "fails)" : "fail)"));
 }
 
 }  // namespace ffn::answer_detail

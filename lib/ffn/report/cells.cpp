@@ -134,9 +134,8 @@ namespace {
 
 std::string difference_from_reference(const Comparison& c) {
   const std::string reference = shown_value(c, c.reference);
-  if (!c.as_ratios) return "difference from " + reference;
-  return c.ratio_form == stats::RatioForm::percent ? "difference in percent of " + reference
-                                                   : "ratio to " + reference + ", ÷2 being half of it";
+  if (!c.as_ratios) return "vs " + reference;
+  return c.ratio_form == stats::RatioForm::percent ? "in percent of " + reference : "ratio to " + reference + ", ÷2 being half of it";
 }
 
 }  // namespace

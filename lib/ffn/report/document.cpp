@@ -237,7 +237,7 @@ std::vector<DocumentPart> document_of(const Comparison& c, bool details, bool ex
     show(more->table);
   }
   if (c.tuned) {
-    show(choices_table(*c.tuned));
+    if (details || !names_all_choices(*c.tuned)) show(choices_table(*c.tuned));
     if (details) {
       say(curve_caption(*c.tuned));
       show(curve_table(*c.tuned));

@@ -72,7 +72,8 @@ std::string TerminalExporter::write(const Comparison& c) const {
   std::string out;
   Kind before = Kind::text;
   for (const auto& part : document_of(c, options_.details, options_.explain)) {
-    if (!out.empty() && part.kind != Kind::note && (part.kind != Kind::claim || before != Kind::claim)) out += "\n";
+    const bool is_table = part.kind == Kind::table || part.kind == Kind::short_table, has_caption = is_table && before == Kind::text;
+    if (!out.empty() && !has_caption && part.kind != Kind::note && (part.kind != Kind::claim || before != Kind::claim)) out += "\n";
     before = part.kind;
     out += part.kind == Kind::short_table ? short_table_text(c, options_.width, options_.color)
            : part.kind == Kind::table     ? fitted(part.table[0], options_.width, options_.color)

@@ -8,6 +8,7 @@
 #include "ffn/compare/ranking.hpp"
 #include "ffn/report/answer_words.hpp"
 #include "ffn/report/cautions.hpp"
+#include "ffn/report/cells.hpp"
 #include "ffn/report/conditions.hpp"
 #include "ffn/report/shown.hpp"
 
@@ -140,11 +141,13 @@ std::string who_leads(const Comparison& c) {
   const auto hits_differ_from_first = [&](const RankedVariant& s) {
     return time && !s.rank.is_never(c) && s.rank.hits * first.rank.runs != first.rank.hits * s.rank.runs;
   };
-  const bool with_hits = std::any_of(all.begin(), all.end(), hits_differ_from_first);
+  const bool with_hits =
+      time && std::any_of(all.begin(), all.end(), [&](const RankedVariant& s) { return !s.rank.is_never(c) && s.rank.hits < s.rank.runs; });
   double precision = 1;
   const auto shown = [&](const RankedVariant& s, const std::string& unit) {
     const std::string number = number_of(c, s.rank.centre, precision * uncertainty) + unit;
-    const std::string text = s.rank.is_never(c) ? "never" : with_hits ? hits_text(s) + " seeds, median " + number : number;
+    const std::string text =
+        s.rank.is_never(c) ? "never" : (with_hits ? hits_text(s) + " seeds, " : "") + (has_misses(c) ? "median " : "") + number;
     if (const auto share = s.rank.is_never(c) || with_hits ? "" : failing_share(c, s.value, s.rank.bad); !share.empty())
       return text + share;
     return s.rank.bad > 0 ? text + " (" + std::to_string(s.rank.bad) + (s.rank.bad == 1 ? " run" : " runs") + " diverged or failed)" : text;

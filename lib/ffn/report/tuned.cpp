@@ -12,6 +12,8 @@ namespace ffn {
 
 namespace {
 
+constexpr std::size_t kMostByName = 4;
+
 std::string value_text(const Json& value) { return value.is_string() ? value.get<std::string>() : dump_json(value); }
 
 // "0.01"; "lr 0.01, weight_decay 0.1" of several keys.
@@ -25,7 +27,7 @@ std::string point_text(const TuningResult& tuned, const TunedVariant::Point& poi
 
 std::string counted_seeds(std::size_t n, const char* which) { return std::to_string(n) + " " + which + (n == 1 ? " seed" : " seeds"); }
 
-// "0.01 (relu, gelu)" and "0.03 (silu)"; of many variants how many.
+// "0.01 (relu, gelu)" and "0.03 (silu)"; "0.01" if it is the one choice; of many variants how many.
 std::vector<std::string> choices_text(const TuningResult& tuned) {
   std::vector<std::string> choices;
   std::vector<std::vector<std::string>> of;
@@ -41,8 +43,8 @@ std::vector<std::string> choices_text(const TuningResult& tuned) {
       of[at].push_back(variant.name);
     }
   }
-  constexpr std::size_t kMostNamed = 4;
-  const bool by_name = tuned.variants.size() <= kMostNamed;
+  if (choices.size() == 1) return choices;
+  const bool by_name = tuned.variants.size() <= kMostByName;
   std::vector<std::string> out;
   for (std::size_t i = 0; i < choices.size(); ++i)
     out.push_back(choices[i] + " (" +
@@ -51,6 +53,8 @@ std::vector<std::string> choices_text(const TuningResult& tuned) {
 }
 
 }  // namespace
+
+bool names_all_choices(const TuningResult& tuned) { return !tuned.per_seed && tuned.variants.size() <= kMostByName; }
 
 std::string tuned_sentence(const TuningResult& tuned) {
   const std::string keys = join(tuned.keys, " and ");

@@ -13,6 +13,9 @@ namespace ffn {
 /// What the verdicts are of: "Each is judged at its own train.optimizer.lr, chosen by val/loss on 5 other seeds: …".
 std::string tuned_sentence(const TuningResult& tuned);
 
+/// Whether that names the choice of every variant.
+bool names_all_choices(const TuningResult& tuned);
+
 /// What each variant was given: its value, or how many seeds chose which.
 Table choices_table(const TuningResult& tuned);
 

@@ -36,19 +36,17 @@ fs::path out_directory(const ExportOptions& options) {
   return options.directories.size() == 1 ? fs::path(options.directories[0]) : fs::path(".");
 }
 
-// Of one study, whose answer is then what `compare DIR --csv` prints. An earlier look would count as an answer.
-bool study_is_over(const ExportOptions& options) {
-  if (options.directories.size() != 1 || options.all || !has_study_file(options.directories[0])) return false;
-  const auto found = find_runs({options.directories[0]});
-  const bool over = found.missing.empty() && found.left_out.empty() && std::all_of(found.runs.begin(), found.runs.end(), is_over);
-  if (!over) log_info("compare.csv is for a study whose runs are all over: what `compare` shows before counts as an answer");
-  return over;
-}
-
-std::string answer_csv(const ExportOptions& options) {
+// The answer of one study, as `compare DIR --csv` prints it; nothing for other runs, and where there is nothing to compare.
+std::optional<std::string> answer_csv(const ExportOptions& options) {
+  if (options.directories.size() != 1 || options.all || !has_study_file(options.directories[0])) return std::nullopt;
   CompareQuestion question;
   question.directories = options.directories;
-  return CsvExporter().write(answer_to(question));
+  try {
+    return CsvExporter().write(answer_to(question));
+  } catch (const Error& error) {
+    log_info(std::string("no compare.csv: ") + error.what());
+    return std::nullopt;
+  }
 }
 
 int export_runs(const ExportOptions& options, const CommonOptions& common) {
@@ -62,20 +60,20 @@ int export_runs(const ExportOptions& options, const CommonOptions& common) {
   std::string text;
   if (options.csv) {
     const fs::path path = out / "compare.csv";
-    const FileKind kind{"table", ",metric,runs,done,diverged,failed,", FileKind::Place::anywhere, "name another directory with -o"};
-    const auto answer = study_is_over(options) ? std::optional(NamedFile(path, kind, Chosen::by_program)) : std::nullopt;
+    const auto answer = answer_csv(options);
+    const auto file = answer ? std::optional(NamedFile(path, kAnswerTable, Chosen::by_program)) : std::nullopt;
     const auto files = exports::write_csv(selection, out, selection.notes);
     report["csv"] = {{"runs", files.runs.string()}, {"curves", files.curves.string()}, {"curve_rows", files.num_curve_rows}};
     text += files.runs.string() + ": a row for each run, " + format_count(selection.runs.size()) + "\n" + files.curves.string() +
             ": a row for each run, step and metric, " + format_count(files.num_curve_rows) + "\n";
-    if (answer) {
-      answer->write(answer_csv(options));
+    if (file) {
+      file->write(*answer);
       report["csv"]["compare"] = path.string();
       text += path.string() + ": verdicts and the answer, a row for each variant\n";
     }
   }
   if (options.tensorboard) {
-    const auto files = exports::write_tensorboard(selection, out / "tensorboard", options.histograms, selection.notes);
+    const auto files = exports::write_tensorboard(selection, out / kTensorBoardDirectory, options.histograms, selection.notes);
     report["tensorboard"] = {{"directory", files.directory.string()}, {"runs", files.num_runs}, {"variants", files.num_variants}};
     text += files.directory.string() + ": event files of " + format_counted(files.num_runs, "run") +
             (files.num_variants > 0 ? ", and of " + format_counted(files.num_variants, "variant") + " with several seeds mean and interval"
@@ -99,7 +97,7 @@ void add_export(CommandLine program, CommonOptions& common) {
   command.option("directories", options->directories, "studies or runs").required().type("DIR...");
   command.flag(
       "--csv", options->csv,
-      "runs.csv, a row for each run, and curves.csv, a row for each run, step and metric; of a study that is over also compare.csv, its answer");
+      "runs.csv, a row for each run, and curves.csv, a row for each run, step and metric; of one study also compare.csv, its answer");
   command.flag("--tensorboard", options->tensorboard,
                "event files below tensorboard/: of each run, and of each variant's seeds the mean and the 95 % interval");
   command.flag("--histograms", options->histograms,

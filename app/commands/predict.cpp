@@ -111,13 +111,13 @@ int predict_rows(const PredictOptions& options, const CommonOptions& common) {
   if (!options.out.empty())
     out.emplace(expand_home(options.out), FileKind{"table of predictions", "row,predicted", FileKind::Place::beginning});
   const auto predictions = predict(config, read_safetensors(weights), expand_home(options.file));
+  if (out) out->write(csv_of(predictions));
   if (common.json) return print_json(json_of(predictions)), 0;
   const bool held_out = options.file.empty();
   const auto said = summary(
       predictions, format_counted(predictions.num_labelled(), held_out                                               ? "held-out row"
                                                               : predictions.num_labelled() < predictions.rows.size() ? "labelled row"
                                                                                                                      : "row"));
-  if (out) out->write(csv_of(predictions));
   if (!out && !held_out) std::cout << csv_of(predictions);
   const bool is_table_shown = (!out && !held_out) || (out && out->is_stdout());
   (is_table_shown ? std::cerr : std::cout) << printable(said);
@@ -127,14 +127,12 @@ int predict_rows(const PredictOptions& options, const CommonOptions& common) {
 }  // namespace
 
 void add_predict(CommandLine program, CommonOptions& common) {
-  auto command = program.subcommand("predict", "what a trained run answers to rows of a file, or to those that it held out");
+  auto command = program.subcommand("predict", "predict rows of a file, or the rows that a run held out");
   auto options = std::make_shared<PredictOptions>();
   command.option("run", options->run, "run directory").required().type("RUN");
-  command
-      .option("file", options->file,
-              "rows to predict: a table with the columns that were trained, in any order, or images (IDX); without one the held-out rows")
+  command.option("file", options->file, "table with the trained columns in any order, or images (IDX); default: the held-out rows")
       .type("FILE");
-  command.flag("--best", options->best, "by the weights that keep=best kept, instead of the last");
+  command.flag("--best", options->best, "use the best weights (keep=best), not the last");
   command.option("-o,--out", options->out, "write the predictions to this CSV file").type("FILE");
   add_output_options(command, common);
   command.run([&common, options] { return predict_rows(*options, common); });

@@ -4,11 +4,11 @@
 #include <string>
 
 #include "ffn/report/figure.hpp"
+#include "ffn/store/study_file.hpp"
 
 namespace ffn::pictures {
 
-/// What stands near the beginning of every page, before the version.
-inline constexpr const char* kPageMark = "name=\"generator\" content=\"ffn-train";
+using ffn::kPageMark;
 
 /// A whole file around `body`, which needs nothing from elsewhere. `rules`: CSS of its own, behind page_style(). A `live` page loads itself
 /// again every five seconds.

@@ -7,6 +7,7 @@
 #include "ffn/base/files.hpp"
 #include "ffn/base/named_file.hpp"
 #include "ffn/report/table.hpp"
+#include "ffn/store/study_file.hpp"
 
 namespace ffn::exports {
 namespace fs = std::filesystem;
@@ -27,15 +28,10 @@ std::string key_cell(const FoundRun& run, const std::string& key) {
   return found == run.keys.end() || found->second == "null" ? "" : found->second;
 }
 
-// What every table of ours begins with. What is there and does not is somebody's own.
+// As kRunsTable has them.
 const CsvRow kFirstHeaders{"run", "variant", "seed", "state"};
 
-FileKind table_kind() {
-  const std::string line = csv_line(kFirstHeaders);
-  return {"table", line.substr(0, line.find_last_not_of("\r\n") + 1) + ",", FileKind::Place::beginning, "name another directory with -o"};
-}
-
-// What tells the rows of one run from those of another.
+// Columns that tell runs apart.
 CsvRow identifying_headers(const Selection& selection) {
   CsvRow out = kFirstHeaders;
   out.push_back("label");
@@ -49,7 +45,7 @@ CsvRow identifying_cells(const FoundRun& run, const Selection& selection) {
   return out;
 }
 
-// Those that some run has logged, in the order in which they are met.
+// Metrics that any run has logged, in the order in which they are met.
 std::vector<std::string> metrics_of(const Selection& selection) {
   std::vector<std::string> out;
   for (const auto& run : selection.runs) {
@@ -126,8 +122,8 @@ std::string curves_csv(const Selection& selection, std::size_t& rows, std::vecto
 
 CsvFiles write_csv(const Selection& selection, const fs::path& directory, std::vector<std::string>& notes) {
   CsvFiles files{directory / "runs.csv", directory / "curves.csv"};
-  const NamedFile runs(files.runs, table_kind(), Chosen::by_program),
-      curves(files.curves, table_kind(), Chosen::by_program);  // what cannot be written is found before any is
+  const NamedFile runs(files.runs, kRunsTable, Chosen::by_program),
+      curves(files.curves, kRunsTable, Chosen::by_program);  // what cannot be written is found before any is
   make_directories(directory);
   runs.write(csv_text(selection));
   curves.write(curves_csv(selection, files.num_curve_rows, notes));

@@ -12,6 +12,7 @@
 #include "ffn/store/event_file.hpp"
 #include "ffn/store/note_file.hpp"
 #include "ffn/store/run_directory.hpp"
+#include "ffn/store/seen_runs.hpp"
 #include "ffn/store/study_file.hpp"
 
 namespace ffn {
@@ -47,13 +48,14 @@ bool is_our_file(const fs::path& file) {
   static const std::initializer_list<const char*> kOurs = {
       "run.json",   "metrics.jsonl",  "model.safetensors", "best.safetensors", "checkpoint.safetensors",
       "study.json", "study.json.bak", "log.txt",           kNoteFile,          ".lock"};
-  static const std::map<std::string, std::string> kMarks = {{"compare.json", kComparisonFile.mark},
-                                                            {"runs.csv", "run,variant,seed,state,"},
-                                                            {"curves.csv", "run,variant,seed,state,"},
-                                                            {"compare.csv", ",metric,runs,done,diverged,failed,"},
-                                                            {"report.html", "name=\"generator\" content=\"ffn-train"}};
+  static const std::map<std::string, FileKind> kKinds = {{"compare.json", kComparisonFile},
+                                                         {"runs.csv", kRunsTable},
+                                                         {"curves.csv", kRunsTable},
+                                                         {"compare.csv", kAnswerTable},
+                                                         {"report.html", {"report", kPageMark}}};
   const std::string name = file.filename().string(), base = name.substr(0, name.find(kTemporaryMark));
-  if (const auto mark = kMarks.find(base); mark != kMarks.end()) return base != name || is_of({base, mark->second}, file);
+  if (base == kSeenFile) return base != name;  // it outlives what it tells of
+  if (const auto kind = kKinds.find(base); kind != kKinds.end()) return base != name || is_of(kind->second, file);
   return std::any_of(kOurs.begin(), kOurs.end(), [&](const char* ours) { return base == ours; }) || name.rfind(kEventFilePrefix, 0) == 0;
 }
 
@@ -86,13 +88,13 @@ void take_entries(const fs::path& directory, bool exported, Removal& out) {
   std::vector<fs::path> files;  // after what is below: a removal that was killed leaves a study's directory, and the same command goes on
   for (const auto& entry : entries_of(directory)) {
     const std::string name = entry.path.filename().string();
-    const bool exports = exported || name == "slurm" || name == "tensorboard";
+    const bool exports = exported || name == kSlurmDirectory || name == kTensorBoardDirectory;
     if (entry.type == fs::file_type::directory && (exports || entries_of(entry.path).empty() || is_results_directory(entry.path))) {
       take_entries(entry.path, exports, out);
     } else if (name == ".lock" || name == ".tuning.lock") {
       out.files.push_back(entry.path);  // alone it would say nothing of whose directory this is
     } else if (entry.type == fs::file_type::regular &&
-               (directory.filename() == "slurm" ? is_slurm_file(entry.path) : is_our_file(entry.path))) {
+               (directory.filename() == kSlurmDirectory ? is_slurm_file(entry.path) : is_our_file(entry.path))) {
       files.push_back(entry.path);
     } else {
       out.others.push_back(entry.path);
@@ -176,7 +178,7 @@ std::string foreign_in(const fs::path& directory) {
   any_entry_below(directory, [&](const DirectoryEntry& entry) {
     const fs::path inside = entry.path.lexically_relative(directory);
     const bool is_ours =
-        entry.type == fs::file_type::regular && (*inside.begin() == "slurm" ? is_slurm_file(entry.path) : is_our_file(entry.path));
+        entry.type == fs::file_type::regular && (*inside.begin() == kSlurmDirectory ? is_slurm_file(entry.path) : is_our_file(entry.path));
     if (entry.type != fs::file_type::directory && !is_ours) foreign = inside.string();
     return !foreign.empty();
   });

@@ -33,7 +33,7 @@ fs::path results_of(const fs::path& study) { return fs::weakly_canonical(fs::abs
 
 std::vector<SeenStudy> read_seen(const fs::path& results) {
   constexpr std::uintmax_t kMostBytes = 256 << 20;
-  const fs::path file = results / ".seen.json";
+  const fs::path file = results / kSeenFile;
   std::vector<SeenStudy> out;
   const auto text = read_file_if_there(file, "record of seeds", ExitCode::data, kMostBytes);
   if (!text) return out;
@@ -65,7 +65,7 @@ void write_seen(const fs::path& results, const std::vector<SeenStudy>& studies) 
                     {"variants", seen.variants},
                     {"seeds", seen.seeds},
                     {"values", seen.values}});
-  write_file_atomically(results / ".seen.json", record_detail::sealed_text({{"schema_version", kSchemaVersion}, {"studies", list}}));
+  write_file_atomically(results / kSeenFile, record_detail::sealed_text({{"schema_version", kSchemaVersion}, {"studies", list}}));
 }
 
 }  // namespace
@@ -163,7 +163,7 @@ SeenBefore seen_before(const fs::path& study, const std::string& declaration, co
     if (shared.size() > 1) out.last_seed = std::max(out.last_seed, *there.seeds.rbegin());
     if (any && std::find(out.studies.begin(), out.studies.end(), there.name) == out.studies.end()) out.studies.push_back(there.name);
   }
-  // What is judged are differences: a variant that several studies have as their reference is no difference that was seen. Seeds that do
+  // Differences are judged: a variant that several studies have as their reference is no difference that was seen. Seeds that do
   // not follow each other may have been picked by one variant alone.
   std::set<std::int64_t> judged;
   for (const auto& run : runs) judged.insert(run.seed);

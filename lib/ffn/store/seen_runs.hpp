@@ -13,13 +13,15 @@
 
 namespace ffn {
 
-/// What makes runs of two studies the same but for their seeds, whatever is measured of them: a hash of each variant's config as declared,
-/// before tuning, without name, seed, target and evaluations.
+inline constexpr const char* kSeenFile = ".seen.json";
+
+/// Equal for runs of two studies that differ in their seeds alone, whatever is measured of them: a hash of each variant's config as
+/// declared, before tuning, without name, seed, target and evaluations.
 std::map<std::string, std::string> variant_keys(const Study& study);
 
 /// A comparison's question without what is at its default: a key that a later version adds changes none.
 Json question_json(const CompareConfig& asked);
-/// What the study is to answer, defaults filled in.
+/// The question that the study is to answer, defaults filled in.
 Json declared_question(const Study& study);
 
 /// A run as it is told from others.
@@ -40,7 +42,7 @@ struct SeenBefore {
   std::vector<std::string> studies;  ///< where two variants of one seed were trained for another question
   std::int64_t last_seed = -1;       ///< the largest in any study of these variants; larger ones are fresh
 };
-/// Of runs that the study with this `declaration` (study.json's) is judged by. Throws DataError if the record is damaged.
+/// Finds, for runs that the study with this `declaration` (study.json's) is judged by. Throws DataError if the record is damaged.
 SeenBefore seen_before(const std::filesystem::path& study, const std::string& declaration, const std::vector<SeenRun>& runs);
 
 }  // namespace ffn

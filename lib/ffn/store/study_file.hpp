@@ -1,4 +1,4 @@
-// study.json: which runs belong to a study, in which order, and how they are compared. Whoever looks at a study asks this file.
+// study.json: which runs belong to a study, in which order, and how they are compared. All that look at a study read this file.
 #pragma once
 
 #include <filesystem>
@@ -50,11 +50,19 @@ std::filesystem::path study_copy_path(const std::filesystem::path& study);
 /// Whether there is one of the two.
 bool has_study_file(const std::filesystem::path& study);
 
-/// Where its comparison is written.
+/// The file that its comparison is written to.
 std::filesystem::path comparison_path(const std::filesystem::path& study);
-inline const FileKind kComparisonFile = {"comparison", "\"schema_version\""};
 
-/// What stands in it, but for its claims. `identities`: of its runs, seed by seed as they are planned.
+/// Files beside its runs, each kind with what tells ours from a person's own: they are replaced, and `rm` takes them.
+inline const FileKind kComparisonFile = {"comparison", "\"schema_version\""};
+inline const FileKind kRunsTable = {"table", "run,variant,seed,state,", FileKind::Place::beginning, "name another directory with -o"};
+inline const FileKind kAnswerTable = {"table", ",metric,runs,done,diverged,failed,", FileKind::Place::anywhere,
+                                      "name another directory with -o"};
+/// Near the beginning of every page, before the version.
+inline constexpr const char* kPageMark = "name=\"generator\" content=\"ffn-train";
+inline constexpr const char *kSlurmDirectory = "slurm", *kTensorBoardDirectory = "tensorboard";
+
+/// Its content, without its claims. `identities`: of its runs, seed by seed as they are planned.
 Json study_json(const Study& study, const std::vector<std::string>& identities);
 /// Its text, with a checksum.
 std::string study_text(const Json& study);
@@ -65,14 +73,14 @@ Descriptor wait_for_directory(const std::filesystem::path& directory);
 /// Both.
 void write_study_file(const std::filesystem::path& study, const std::string& text);
 
-/// What to do where both are lost.
+/// The remedy where both are lost.
 constexpr const char* kLostStudyRemedy =
     "put study.json back from a copy of yours, or start the study's command again, which writes it anew";
 
-/// What stands in the file or its copy, without checksum; `lost` as in StudyFile. Throws DataError naming the file if both are damaged.
+/// Content of the file or its copy, without checksum; `lost` as in StudyFile. Throws DataError naming the file if both are damaged.
 Json read_study_json(const std::filesystem::path& study, std::string* lost = nullptr);
 
-/// What is wrong with the copy while the file itself is whole; empty if nothing is.
+/// The damage of the copy while the file itself is whole; empty if there is none.
 std::string study_copy_damage(const std::filesystem::path& study);
 
 /// Nothing if there is neither. Throws DataError naming the file if it is damaged, and so is the copy.

@@ -4,6 +4,7 @@
 
 #include "ffn/base/error.hpp"
 #include "ffn/base/shell.hpp"
+#include "ffn/store/study_file.hpp"
 
 namespace ffn {
 namespace fs = std::filesystem;
@@ -38,7 +39,7 @@ std::string log_path(const SlurmJob& job, const std::string& name) {
 
 }  // namespace
 
-fs::path slurm_directory(const SlurmJob& job) { return job.directory / "slurm"; }
+fs::path slurm_directory(const SlurmJob& job) { return job.directory / kSlurmDirectory; }
 
 std::string slurm_script(const SlurmJob& job) {
   const auto line = [](const std::string& option) { return "#SBATCH " + sbatch_word(option) + "\n"; };

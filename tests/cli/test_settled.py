@@ -18,8 +18,10 @@ STUDY = {
 # One expert is a dense layer with an initialisation of its own: variants that differ in nothing but luck.
 CLOSE = {**STUDY, "sweep": {"include": [{"model.ffn.kind": "positionwise"}, {"model.ffn.kind": "moe", "model.ffn.num_experts": 1, "model.ffn.top_k": 1}]},
          "compare": {"by": "model.ffn.kind", "metric": "val/loss"}}
-
-# Runs that are equal to the bit: nothing balances one expert, so they tie with every seed and never settle.
+# Runs that are equal to the bit: nothing balances one expert, so they tie with every seed.
+TIED = {**STUDY, "seeds": {"until": "settled", "max": 12},
+        "sweep": {"include": [{"model.ffn.kind": "moe", "model.ffn.num_experts": 1, "model.ffn.top_k": 1, "model.ffn.balance_weight": weight} for weight in (0.0, 0.5)]},
+        "compare": {"by": "model.ffn.balance_weight", "metric": "val/loss"}}
 
 
 def without_times(value):
@@ -60,10 +62,12 @@ class Settled(ProgramTest):
         fixed = {**STUDY, "name": "fixed", "seeds": 8, "sweep": {"grid": {"model.ffn.activation": ["relu", "tanh"]}}}
         self.ok(self.write("fixed.json", fixed))
         variants = [f"runs/s/activation={value}" for value in ("relu", "gelu", "identity")]
-        for names in (["runs/s", "runs/fixed"], ["runs"], variants[:2], [*variants, "--all"]):
+        alone = "This study adds seeds until its own question is settled"
+        for names, said in ((["runs/s", "runs/fixed"], "Runs of several studies"), (["runs"], "Runs of several studies"),
+                            (variants[:2], alone + "; a part of the study"), ([*variants, "--all"], alone)):
             comparison = self.compared(*names)
             self.assertNotIn("sequential", comparison)
-            self.assertRegex(comparison["qualification"], "^Runs of several studies|adds seeds until its own question is settled")
+            self.assertEqual(comparison["qualification"], said + ": suggestive.")
             self.assertIn("suggestive", " ".join(self.ok("compare", *names).stdout.split()))
         self.assertEqual(self.compared("runs/fixed")["qualification"], "")
 
@@ -124,6 +128,8 @@ class Settled(ProgramTest):
             comparison = json.loads(self.ok("compare", "runs/s", "--json", *option).stdout)
             self.assertNotIn("sequential", comparison, option)
             self.assertIn("adds seeds until its own question is settled", comparison["qualification"], option)
+        text = " ".join(self.ok("compare", "runs/s", "--metric", "train/loss").stdout.split())
+        self.assertIn("A study of fresh seeds that asks this question first gives a sure answer.", text)  # the study's command asks another
         self.assertIn("sequential", json.loads(self.ok("compare", "runs/s", "--json", "--metric", "val/loss").stdout))
 
     def test_a_maximum_that_is_raised_goes_on_and_keeps_what_stood(self):
@@ -163,6 +169,15 @@ class Settled(ProgramTest):
         self.assertNotIn("without compare.min_effect", result.stderr)
         self.assertEqual(self.verdicts(self.comparison()), {"moe": "no meaningful difference"})
         self.assertLess(len(self.record()["seeds"]), 32)
+
+    def test_variants_that_tie_with_every_seed_are_the_same_at_the_maximum_and_not_before(self):
+        self.path = self.write("study.json", TIED)
+        result = self.train()
+        self.assertIn("look at 8 seeds: 0 of 1 comparison settled", result.stderr)
+        self.assertIn("Settled after 12 seeds of at most 12.", " ".join(result.stdout.split()))
+        self.train("seeds.max=16")  # from a larger maximum, too
+        for comparison in (self.comparison(), self.compared("runs/s")):
+            self.assertEqual((self.verdicts(comparison), comparison["sequential"]["looks"]), ({"0.5": "same"}, [8, 12, 16]))
 
     def test_killed_at_any_moment_and_restarted_it_ends_as_if_nothing_had_been(self):
         slow = {**CLOSE, "train": {**CLOSE["train"], "steps": 4000, "eval_every": 4000}}

@@ -3,6 +3,7 @@
 
 #include "ffn/compare/cautions.hpp"
 #include "ffn/report/answer.hpp"
+#include "ffn/report/exporter.hpp"
 #include "support/catch_plain.hpp"
 
 using namespace ffn;
@@ -96,6 +97,20 @@ TEST_CASE("a variant that gets there first and sometimes never is not recommende
   CHECK(says(times, ", but gelu does not get there with 2 of 20 seeds (relu with 0)"));
   CHECK(says(times, "gelu 18 of 20 seeds, median 100"));
   CHECK_FALSE(says(compare(runs_of("relu", near(400), true) + runs_of("gelu", near(100), true)), "get there with"));
+}
+
+TEST_CASE("fresh seeds are offered where the study's command asks this question and they leave the tuning seeds alone") {
+  auto c = compare(runs_of("relu", near(1)) + runs_of("gelu", near(.8)));
+  c.history.qualification = "Seeds seen before, in x: suggestive.";
+  c.history.last_seed = 19;
+  CHECK(says(c, "suggestive. A study of fresh seeds that asks this question first gives a sure answer."));
+  c.history.is_repeatable = true;
+  CHECK(says(c,
+             R"(suggestive. Fresh seeds give a sure answer: the study's command with name=fresh 'seeds={"until":"settled","first":20}'.)"));
+  c.scope = "of this text";
+  CHECK_THAT(LatexExporter().write(c), !ContainsSubstring("verdicts are sure"));
+  c.history.last_seed = 999'900;
+  CHECK(says(c, "suggestive. A study of fresh seeds that asks this question first gives a sure answer."));
 }
 
 TEST_CASE("a verdict on the mean of skewed differences says so, with a note") {

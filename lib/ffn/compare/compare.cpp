@@ -159,7 +159,7 @@ std::map<std::string, std::string> shared_keys(const std::vector<FoundRun>& runs
   return out;
 }
 
-// Those that were tuned, and those that a choice brings along, as a kind does: one variant has several values of them.
+// Tuned keys, and keys that come with a tuned kind: one variant has several values of them.
 std::set<std::string> keys_of_choices(const std::vector<FoundRun>& runs, const std::vector<std::string>& tuned) {
   std::set<std::string> out(tuned.begin(), tuned.end());
   std::map<std::string, const FoundRun*> first;  // of each variant
@@ -238,6 +238,14 @@ std::string target_text(const FoundRun& run) {
     if (key.rfind("train.target.", 0) == 0 && is_of_target(key)) target += (target.empty() ? "" : " ") + key.substr(13) + "=" + value;
   }
   return target;
+}
+
+std::size_t num_pending(const Comparison& c) {
+  std::size_t pending = 0;
+  for (const auto& facet : c.facets) {
+    for (const auto& group : facet.groups) pending += group.num_pending;
+  }
+  return pending;
 }
 
 namespace {

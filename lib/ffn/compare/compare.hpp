@@ -69,8 +69,7 @@ struct RunPlaces {
 enum class TuningRuns { leave_out, include };
 RunPlaces find_run_places(const std::vector<std::filesystem::path>& directories, TuningRuns tuning = TuningRuns::leave_out);
 
-/// What a comparison has to say about runs that could not be found whole: one note each for those left out, those missing and those that
-/// are extra.
+/// Notes about runs that could not be found whole: one each for those left out, missing and extra.
 std::vector<std::string> notes_about(const FoundRuns& found);
 
 /// How a sequential design is judged. Its seeds follow each other.
@@ -126,7 +125,7 @@ struct PairResult {
   std::optional<stats::BadRuns> bad;               ///< of minimised logged metrics
   std::size_t unpaired_seeds = 0;                  ///< seeds that only one side has finished
   std::optional<stats::CrossedMean> crossed = {};  ///< effect on other values of Comparison::over, too
-  // Of a sequential design; all of the above is then of the seeds of the last interim analysis.
+  // In a sequential design; all of the above is then of the seeds of the last interim analysis.
   std::vector<double> advantages;  ///< in the order of the seeds, in favour of the value
   std::size_t waiting_seeds = 0;   ///< finished, and for the next interim analysis
   std::optional<stats::SequentialVerdict> sequential;
@@ -160,15 +159,16 @@ struct SequentialProgress {
   std::size_t open;                       ///< comparisons without a verdict
 };
 
-/// What a table shows of a variant, so that it goes with what is judged: the ratio of two geometric means is that of the mean log ratio,
-/// and bad runs do not move a median.
+/// The centre that a table shows of a variant, so that it goes with what is judged: the ratio of two geometric means is that of the mean
+/// log ratio, and bad runs do not move a median.
 enum class ShownCentre { mean, geometric_mean, median };
 
-/// What was declared and seen before this answer (declared_before.hpp), and the claims that were made.
+/// Declarations, seen seeds and claims from before this answer (declared_before.hpp).
 struct AnswerHistory {
   std::string qualification;  ///< why its verdicts are suggestive; empty: they are sure
   std::vector<Expectation> claims;
   std::int64_t last_seed = -1;  ///< the largest that was seen; larger ones are fresh
+  bool is_repeatable = false;   ///< the study's command asks this question
 };
 
 /// A run that was compared, and what came out of it: seen_values() of one that is over.
@@ -206,6 +206,9 @@ struct Comparison {
   AnswerHistory history;
   std::vector<ComparedRun> runs;  ///< those that were pooled, too
 };
+
+/// Runs that are not over.
+std::size_t num_pending(const Comparison& comparison);
 
 /// Pools over `over` if there is one, groups by `by` (the first key that varies if empty), one facet per combination of the other varying
 /// keys, pairs by seed, and judges all pairs of all facets, and the contrasts, as one family (Holm, or sequentially if the request says

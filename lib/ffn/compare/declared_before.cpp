@@ -41,12 +41,10 @@ std::string differing(const Comparison& c, const CompareConfig& asked, const Stu
   return join(keys);
 }
 
-std::size_t num_pending(const Comparison& c) {
-  std::size_t pending = 0;
-  for (const auto& facet : c.facets) {
-    for (const auto& group : facet.groups) pending += group.num_pending;
-  }
-  return pending;
+// An older file has no keys: its variants go by their names.
+const std::string& key_of(const StudyFile& file, const std::string& variant) {
+  const auto key = file.keys.find(variant);
+  return key == file.keys.end() ? variant : key->second;
 }
 
 // The runs as the study lists them; those that it does not list have no variant.
@@ -54,9 +52,7 @@ std::vector<SeenRun> listed_runs(const Comparison& c, const StudyFile& file, con
   std::map<fs::path, std::string> variants;
   const auto directories = file.run_directories(study);
   for (std::size_t i = 0; i < directories.size(); ++i) {
-    const std::string& name = file.variants[i % file.variants.size()].name;
-    const auto key = file.keys.find(name);
-    variants[directories[i].lexically_normal()] = key == file.keys.end() ? name : key->second;
+    variants[directories[i].lexically_normal()] = key_of(file, file.variants[i % file.variants.size()].name);
   }
   std::vector<SeenRun> out;
   for (const auto& run : c.runs)  // some seeds of a tuned variant choose what others were given: a question of its own
@@ -72,7 +68,7 @@ bool is_whole(const std::vector<SeenRun>& runs, const StudyFile& file) {
     variants.insert(run.variant);
     seeds.insert(run.seed);
   }
-  for (const auto& variant : file.variants) keys.insert(file.keys.count(variant.name) ? file.keys.at(variant.name) : variant.name);
+  for (const auto& variant : file.variants) keys.insert(key_of(file, variant.name));
   return variants == keys && seeds == std::set<std::int64_t>(file.seeds.begin(), file.seeds.end());
 }
 
@@ -83,6 +79,7 @@ void qualify_study(Comparison& c, const CompareConfig& asked, const fs::path& st
   if (std::any_of(runs.begin(), runs.end(), [](const SeenRun& run) { return run.variant.empty(); }))
     return reasons.push_back("runs that belong to no study's plan");
   const std::string other = differing(c, asked, file);
+  c.history.is_repeatable = other.empty();
   if (file.sequential && !c.sequential) reasons.push_back("this study adds seeds until its own question is settled");
   if (!other.empty()) reasons.push_back("other question than declared: " + other);
   if (!is_whole(runs, file)) reasons.push_back("a part of the study");

@@ -2,29 +2,21 @@
 
 #include <algorithm>
 
+#include "ffn/config/sequential_seeds.hpp"
+#include "ffn/config/tuning.hpp"
 #include "ffn/stats/power.hpp"
 
 namespace ffn {
-
-namespace {
-
-bool any_pending(const Comparison& c) {
-  for (const auto& facet : c.facets) {
-    for (const auto& group : facet.groups) {
-      if (group.num_pending > 0) return true;
-    }
-  }
-  return false;
-}
-
-}  // namespace
 
 std::string qualification_text(const Comparison& c) {
   const auto may_tell = [](const PairResult& pair) { return pair.judgement.verdict != stats::Verdict::too_few_seeds; };
   const auto has_verdicts = [&](const Facet& f) { return std::any_of(f.pairs.begin(), f.pairs.end(), may_tell); };
   if (c.history.qualification.empty() || std::none_of(c.facets.begin(), c.facets.end(), has_verdicts)) return "";
   const std::string text = " " + c.history.qualification;
-  if (any_pending(c)) return text + " The study's command trains the rest.";
+  if (num_pending(c) > 0) return text + " The study's command trains the rest.";
+  const auto most = static_cast<std::int64_t>(c.splits_rows ? stats::kEnoughSplits : SequentialSeeds().max);
+  if (!c.history.is_repeatable || c.history.last_seed >= kFirstTuningSeed - most)
+    return text + " A study of fresh seeds that asks this question first gives a sure answer.";
   return text + " Fresh seeds give a sure answer: the study's command with name=fresh 'seeds=" + fresh_seeds(c, c.history.last_seed + 1) +
          "'.";
 }

@@ -8,7 +8,7 @@ namespace ffn {
 
 namespace {
 
-// What LaTeX would obey, as what it prints; what its usual fonts lack, as maths.
+// Escapes control characters of LaTeX, and writes signs that its usual fonts lack as maths.
 std::string latex(const std::string& text) {
   static const std::pair<const char*, const char*> kSymbols[] = {{"−", "$-$"},
                                                                  {"±", "$\\pm$"},
@@ -83,7 +83,7 @@ std::string LatexExporter::write(const Comparison& c) const {
   const ShortTable table(c);
   std::string out = "% " + std::string(pictures::kFileMark) + "; \\usepackage{booktabs}; text in UTF-8\n% " + latex(table.caption) + "\n" +
                     (c.history.qualification.empty() ? "" : "% " + latex(c.history.qualification) + "\n") +
-                    (c.scope.empty() ? "" : "% verdicts are sure " + latex(c.scope) + "\n");
+                    (c.scope.empty() || !c.history.qualification.empty() ? "" : "% verdicts are sure " + latex(c.scope) + "\n");
   out = tabular(out, table.plain(/*repeats=*/true, /*seeds=*/true), c.history.qualification);
   for (const auto& more : {further_pairs_table(c), contrasts_table(c)}) {
     if (more) out += tabular("\n% " + latex(more->caption) + "\n", more->table);

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -74,8 +75,7 @@ bool is_to_be_settled(const Plan& plan, const Comparison& c) {
   return open && !plan.study.growing && !plan.study.seeds.empty();
 }
 
-// What a study that is to be settled lacks: the smallest difference that may matter, for whoever named none, and evaluations that can tell
-// it.
+// Additions to a study that is to be settled: a smallest difference where none is named, and evaluations fine enough to tell it.
 struct Finer {
   std::string min_effect;       ///< empty: not known, or named
   std::int64_t eval_every = 0;  ///< 0: as it is
@@ -181,16 +181,23 @@ std::string wider_grid(const TuningResult& tuned, std::size_t axis) {
   return join(values, ",");
 }
 
-std::string settling_command(const Plan& plan, const Comparison& c, const CommonOptions& common, const Finer& finer) {
+// By tuned key; without those that need no wider one.
+std::map<std::string, std::string> wider_grids(const Comparison& c) {
+  std::map<std::string, std::string> out;
+  for (std::size_t axis = 0; c.tuned && axis < c.tuned->keys.size(); ++axis) {
+    if (auto grid = wider_grid(*c.tuned, axis); !grid.empty()) out[c.tuned->keys[axis]] = std::move(grid);
+  }
+  return out;
+}
+
+std::string settling_command(const Plan& plan, const Comparison& c, const CommonOptions& common, const Finer& finer,
+                             const std::map<std::string, std::string>& grids) {
   const auto& study = plan.study;
   auto words = words_again(plan, common);
   const auto first = first_of_fresh_seeds(study, SequentialSeeds().max, c.history.last_seed);
   if (finer.eval_every > 0) set_key(words, "train.eval_every", std::to_string(finer.eval_every), common.description);
   if (!finer.min_effect.empty()) set_key(words, "compare.min_effect", finer.min_effect, common.description);
-  for (std::size_t axis = 0; c.tuned && axis < c.tuned->keys.size(); ++axis) {
-    if (const auto grid = wider_grid(*c.tuned, axis); !grid.empty())
-      set_key(words, "tune." + c.tuned->keys[axis], grid, common.description);
-  }
+  for (const auto& [key, grid] : grids) set_key(words, "tune." + key, grid, common.description);
   // A growing study takes neither.
   if (study.config.compare.interaction) set_key(words, "compare.interaction", "false", common.description);
   if (study.config.compare.pairs == "best") set_key(words, "compare.pairs", "all", common.description);
@@ -234,7 +241,7 @@ std::string slower_command(const Plan& plan, const CommonOptions& common) {
   return shell_command(words);
 }
 
-// What to try next, and what there is beside it.
+// The next command, its reason, and another one beside it.
 struct Next {
   std::string why, command, beside_why, beside, note;
 };
@@ -249,17 +256,16 @@ Next next_of(const Plan& plan, const Comparison& c, const StudyEnd& end, const C
     const auto command = slower_command(plan, common);
     return {command.empty() ? "" : "next, at a tenth of the learning rate:", command, "numbers:", numbers, ""};
   }
-  bool widens = false;
-  for (std::size_t axis = 0; c.tuned && axis < c.tuned->keys.size(); ++axis) widens = widens || !wider_grid(*c.tuned, axis).empty();
-  if (is_to_be_settled(plan, c) || (widens && !plan.study.growing && !plan.study.seeds.empty())) {
+  const auto grids = wider_grids(c);
+  if (is_to_be_settled(plan, c) || (!grids.empty() && !plan.study.growing && !plan.study.seeds.empty())) {
     const auto finer = finer_question(plan, c);
     const std::string note = "Set compare.min_effect (here " + finer.min_effect +
                              (c.as_ratios ? ", a factor of 1.1" : ", " + metric_header(c.metric)) +
                              ") to the smallest difference that matters.";
-    const char* why = widens                            ? "next, with a wider grid:"
+    const char* why = !grids.empty()                    ? "next, with a wider grid:"
                       : c.history.qualification.empty() ? "next, for what is not sure:"
                                                         : "next, for a sure answer:";
-    return {why, settling_command(plan, c, common, finer), "pictures:", pictures, finer.min_effect.empty() ? "" : note};
+    return {why, settling_command(plan, c, common, finer, grids), "pictures:", pictures, finer.min_effect.empty() ? "" : note};
   }
   if (const auto command = tuning_command(plan, c, common); !command.empty())
     return {"next, each at the learning rate that suits it:", command, "pictures:", pictures, ""};

@@ -1,4 +1,4 @@
-// What a finished study names as the command to try next.
+// The command that a finished study names as its next.
 #pragma once
 
 #include <cstddef>
@@ -16,10 +16,10 @@ struct StudyEnd {
   bool all_diverged = false;
 };
 
-/// Where the results lie, and what to try next. Where runs failed: the same command. Where one seed is too few: as many as a verdict takes.
-/// Where comparisons are not sure: the same question with another name and seeds that nobody has looked at, until it is settled, and with a
-/// smallest difference where none was named; never another metric or reference: whoever looks at several finds one that wins. At a tenth
-/// of the rate where every run diverged, else the report.
+/// The place of the results, and the next command. After failures: the same one. Where every run diverged: a tenth of the rate. Where
+/// comparisons are not sure, or a grid was too narrow: the same question under another name, with fresh seeds until it is settled, and
+/// with a smallest difference where none was named. Where a verdict rests on one learning rate: each variant at its own. Else the report.
+/// Never another metric or reference: among several, one wins by chance.
 std::string last_lines(const Plan& plan, const Comparison& comparison, const StudyEnd& end, const CommonOptions& common);
 
 /// "a lower train.optimizer.lr such as 0.001 or train.clip_norm=1 may help": what the run does not have already.

@@ -74,7 +74,7 @@ std::vector<std::pair<std::string, std::string>> environment_of(const std::vecto
   return out;
 }
 
-// What was typed; the program by its name, wherever it lay.
+// Commands as typed; the program by its name, without its directory.
 std::vector<std::string> training_commands(const std::vector<Json>& metas) {
   constexpr std::size_t kMostCommands = 5;
   std::vector<std::string> commands;

@@ -24,7 +24,7 @@ namespace ffn::app {
 
 namespace {
 
-// What of a variant's name is of its model: its width is the same at every learning rate.
+// The model's part of a variant's name: its width is the same at every learning rate.
 std::string layer_name(const Variant& variant) {
   std::vector<std::string> values;
   for (const auto& [key, value] : parts_of_variant(variant.name)) {
@@ -55,7 +55,7 @@ void StudyDisplay::renamed(const std::filesystem::path& earlier_results) {
 
 void StudyDisplay::tuning(const Study& study) { (is_short() ? log_debug : log_info)("tuning: " + grid_text(*study.tune)); }
 
-// What a person should know before hours of training.
+// Said before hours of training.
 void StudyDisplay::sequential(const Study& study, const SequentialRecord& record, std::size_t first, std::size_t last) {
   log_info("until settled: from " + format_count(static_cast<std::int64_t>(first)) + " to at most " + format_counted(last, "seed") + "; " +
            std::to_string(record.comparisons) + (record.comparisons == 1 ? " comparison" : " comparisons"));

@@ -1,4 +1,4 @@
-// What is seen of a study while it trains.
+// A study on the terminal while it trains.
 #pragma once
 
 #include <chrono>
@@ -37,7 +37,7 @@ class StudyDisplay final : public StudyObserver {
  private:
   using Clock = std::chrono::steady_clock;
 
-  /// Of one plan; a start may train several: tuning, the study itself, more seeds.
+  /// State of one plan; a start may train several: tuning, the study itself, more seeds.
   struct Shown {
     const Plan& plan;
     std::unique_ptr<ProgressBar> bar;

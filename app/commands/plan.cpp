@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Where a start would be refused.
+// Why a start would be refused.
 std::optional<UsageError> refusal_of(const Study& study, const Plan& plan, bool single, const CommonOptions& common) {
   try {
     const auto found = progress_of(plan.runs);
@@ -49,7 +49,7 @@ std::string tuning_line(const Study& study, const PlanEstimate& e) {
          "); a grid is extended, at most twice, if the choice is at its end\n";
 }
 
-/// What the study's seeds can show.
+/// The power of the study's seeds.
 struct Power {
   std::size_t seeds, comparisons;
   double alpha;

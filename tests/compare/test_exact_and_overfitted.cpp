@@ -62,6 +62,17 @@ TEST_CASE("bits per parameter of layers that know everything, or that differ les
   CHECK(verdict_on(0.995, 1.0, 0.600, 1.0) == Verdict::better);
 }
 
+TEST_CASE("a layer whose runs were all lost is judged beside one that knows facts") {
+  std::vector<FoundRun> runs;
+  add_runs(runs, "relu", "val/bits_per_param", 0.90, 0.992, {{"val/most_bits_per_param", 1.0, std::nullopt}});
+  add_runs(runs, "gelu", "val/bits_per_param", 0.91, 0.997, {{"val/most_bits_per_param", 1.0, std::nullopt}});
+  CHECK(says(compared(runs, "best val/bits_per_param"), "both know all facts"));
+  for (auto& run : runs) {
+    if (run.variant == "gelu") run.state = RunState::diverged, run.summary->end = RunEnd::diverged;
+  }
+  CHECK(compared(runs, "val/bits_per_param").facets.at(0).pairs.at(0).judgement.verdict == stats::Verdict::worse);
+}
+
 TEST_CASE("a loss that rose after its minimum is said, with the minima and early stopping as ways to ask") {
   std::vector<FoundRun> runs;
   add_runs(runs, "relu", "val/loss", 0.8, 0.4);

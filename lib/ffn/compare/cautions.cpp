@@ -86,6 +86,7 @@ void withhold_exact_verdicts(const std::vector<FoundRun>& runs, Comparison& c) {
     for (auto* pairs : {&facet.pairs, &facet.further_pairs}) {
       for (auto& pair : *pairs) {
         const auto a = group_of(pair.value), b = group_of(pair.reference);
+        if (a.values.empty() || b.values.empty()) continue;
         const double of_a = most[a.runs.at(0).path.parent_path().string()], of_b = most[b.runs.at(0).path.parent_path().string()];
         const auto& effect = pair.paired.effect;
         if (!is_settled(pair) || !effect || !(of_a > 0 && of_b > 0)) continue;

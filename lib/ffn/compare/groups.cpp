@@ -32,6 +32,10 @@ std::size_t lost_runs(const GroupResult& group) {
   return group.num_unmeasured == 0 && over > group.values.size() ? over - group.values.size() : 0;
 }
 
+bool has_misses(const GroupResult& group) {
+  return std::any_of(group.values.begin(), group.values.end(), [](double x) { return std::isinf(x); });
+}
+
 }  // namespace
 
 GroupResult summarise(const std::string& value, const std::vector<const FoundRun*>& runs, const Metric& metric, double alpha) {
@@ -77,8 +81,7 @@ GroupResult summarise(const std::string& value, const std::vector<const FoundRun
     const auto restricted = stats::restricted_mean(curve, horizon_of(curve));
     group.mean = restricted.mean;
     const double low = stats::restricted_mean_interval(restricted, hits.size(), 1 - alpha).low;
-    const bool any_miss = std::any_of(group.values.begin(), group.values.end(), [](double x) { return std::isinf(x); });
-    if (std::isfinite(low) && !any_miss) group.half_width = restricted.mean - low;
+    if (std::isfinite(low) && !has_misses(group)) group.half_width = restricted.mean - low;
   } else if (!group.values.empty()) {
     group.mean = stats::mean(group.values);
     if (group.values.size() > 1) group.half_width = *group.mean - stats::t_interval(group.values, 1 - alpha).low;
@@ -92,10 +95,7 @@ GroupResult summarise(const std::string& value, const std::vector<const FoundRun
 }
 
 void show_medians_of_hits(Comparison& out) {
-  const auto misses = [](const GroupResult& g) {
-    return std::any_of(g.values.begin(), g.values.end(), [](double x) { return std::isinf(x); });
-  };
-  const auto any_misses = [&](const Facet& f) { return std::any_of(f.groups.begin(), f.groups.end(), misses); };
+  const auto any_misses = [](const Facet& f) { return std::any_of(f.groups.begin(), f.groups.end(), has_misses); };
   if (std::none_of(out.facets.begin(), out.facets.end(), any_misses)) return;
   out.shown = ShownCentre::median;
   for (auto& facet : out.facets) {

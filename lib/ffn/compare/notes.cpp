@@ -72,7 +72,7 @@ bool comes_with_section(const std::vector<FoundRun>& runs, const std::string& ke
   return values.size() < 2;
 }
 
-// Where labels name what is compared, what they stand for. False where there are none.
+// Says what labels of the compared values stand for. False if there are no labels.
 bool note_labels(const std::vector<FoundRun>& runs, const std::set<std::string>& within, Comparison& out) {
   const bool labelled = std::any_of(runs.begin(), runs.end(), [&](const FoundRun& run) {
     return !run.label.empty() && shown_value(out, value_of(run, out.by)) == run.label;
@@ -110,7 +110,7 @@ bool note_labels(const std::vector<FoundRun>& runs, const std::set<std::string>&
   return true;
 }
 
-// What is confounded with the compared key, or with one that makes the groups: each goes with it, and no column shows it.
+// Keys confounded with the compared key, or with one that makes the groups: no column shows them.
 void note_what_goes_along(const std::vector<FoundRun>& runs, const std::vector<std::string>& varying, bool said_of_by, Comparison& out) {
   if (out.by == "variant") return;
   std::vector<std::string> shown;
@@ -207,7 +207,7 @@ void note_baseline(const std::vector<FoundRun>& runs, Comparison& out) {
                       ", mean over the runs)" + (worse.empty() ? "" : "; worse: " + join({worse.begin(), worse.end()})));
 }
 
-// What no model, or no linear one, can pass, of tasks with a name.
+// Limits of named tasks: no model, or no linear one, passes them.
 void note_known(const std::vector<FoundRun>& runs, Comparison& out) {
   if (without_best(out.metric).rfind("val/", 0) != 0) return;
   std::set<std::string> names;
@@ -217,7 +217,7 @@ void note_known(const std::vector<FoundRun>& runs, Comparison& out) {
   }
 }
 
-// What a layer that knew all facts would have; it depends on the layer's size.
+// The bits per parameter of a layer that knew all facts; they depend on the layer's size.
 void note_most_bits(const std::vector<FoundRun>& runs, Comparison& out) {
   if (without_best(out.metric) != metric::kValBitsPerParam.name) return;
   std::set<double> most;
@@ -354,7 +354,7 @@ void note_overfitted(const std::vector<FoundRun>& runs, Comparison& out) {
         (first < last ? "; tune.train.steps=" + number_text(first) + "," + number_text(last) + " chooses when to stop" : ""));
 }
 
-// Of one run of each variant that kept its curve: to read those of thousands takes long.
+// Reads one curve of each variant: thousands would take long.
 void note_still_falling(const std::vector<FoundRun>& runs, Comparison& out) {
   constexpr double kFalls = 1.05, kTenth = 0.9;
   constexpr std::size_t kMost = 12;

@@ -24,7 +24,7 @@ Metric find_metric(const std::string& name) {
 
 const MetricSummary* find_logged(const RunSummary& summary, const std::string& metric) { return summary.find(without_best(metric)); }
 
-// Of classes, whose loss grows while their share of right answers does, too: a table of yours is small enough to overfit.
+// Small tables overfit: their loss grows while the share of right answers does, too.
 bool is_table_of_classes(const FoundRun& run) {
   const auto& label = value_of(run, "task.label");
   return value_of(run, "task.kind") == "table" && label != "-" && label != "null" && !label.empty();

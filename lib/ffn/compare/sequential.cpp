@@ -79,9 +79,7 @@ void judge_sequentially(Comparison& c, const SequentialRequest& request, const P
     pairs[i]->sequential = verdicts[i];
     auto& judgement = pairs[i]->judgement;
     judgement.verdict = verdicts[i].verdict;
-    const auto& paired = pairs[i]->paired;
-    if (verdicts[i].looked_at == request.maxima.back() && !is_settled(*pairs[i]) && paired.ties == paired.num_seeds &&
-        paired.missing_variant < paired.num_seeds)
+    if (verdicts[i].looked_at == request.maxima.back() && !is_settled(*pairs[i]) && stats::is_same_with_every_seed(pairs[i]->paired))
       judgement.verdict = stats::Verdict::same;
     judgement.comparisons = design.comparisons;
     judgement.seeds_for_verdict = stats::first_possible_verdict(design);

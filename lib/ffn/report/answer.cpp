@@ -47,10 +47,10 @@ bool has_nothing(const PairResult& pair) {
 }
 
 bool all_tied(const PairResult& pair) {
-  return pair.paired.ties == pair.paired.num_seeds && pair.judgement.verdict != Verdict::too_few_seeds && !has_nothing(pair);
+  return stats::is_same_with_every_seed(pair.paired) && pair.judgement.verdict != Verdict::too_few_seeds;
 }
 
-// Of a facet, the pairs with this reference.
+// A facet's pairs with this reference.
 const std::vector<PairResult>& pairs_with(const Comparison& c, const Facet& facet, const std::string& reference) {
   return reference == c.reference ? facet.pairs : facet.further_pairs;
 }

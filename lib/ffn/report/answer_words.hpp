@@ -17,14 +17,15 @@ std::string enumeration(const std::vector<std::string>& words);
 /// " steps"; nothing for a metric without a unit.
 std::string unit_of(const std::string& metric);
 
-/// "relu", but "expansion 8" and "bias true": a value that says nothing by itself is named after its key.
+/// Whether a value says something without its key: "relu", not "8" or "true".
 bool speaks_for_itself(const std::string& value);
+/// "relu"; "expansion 8" and "bias true" where the value does not speak for itself.
 std::string name_of(const Comparison& comparison, const std::string& value);
 
-/// To the digits that the uncertainty leaves.
+/// A number to the digits that the uncertainty leaves.
 std::string number_of(const Comparison& comparison, double x, double uncertainty);
 
-/// The values of `by` of which any run is over.
+/// Values of `by` with a run that is over.
 std::vector<std::string> values_of(const Comparison& comparison);
 
 /// The one key that makes the facets, if it is one.

@@ -1,4 +1,4 @@
-// What all runs of a comparison share, in a line below its answer.
+// The conditions that all runs of a comparison share, in a line below its answer.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What a comparison's variants were tuned to.
+// Tuned values of a comparison's variants.
 #pragma once
 
 #include <optional>
@@ -10,19 +10,19 @@
 
 namespace ffn {
 
-/// What the verdicts are of: "Each is judged at its own train.optimizer.lr, chosen by val/loss on 5 other seeds: …".
+/// Names the variants that verdicts are about: "Each is judged at its own train.optimizer.lr, chosen by val/loss on 5 other seeds: …".
 std::string tuned_sentence(const TuningResult& tuned);
 
 /// Whether that names the choice of every variant.
 bool names_all_choices(const TuningResult& tuned);
 
-/// What each variant was given: its value, or how many seeds chose which.
+/// Each variant's value, or how many seeds chose which.
 Table choices_table(const TuningResult& tuned);
 
 /// The metric over the grid: a row a variant, after its name a column for each point; the chosen one with a star, or with how many
 /// seeds chose it.
 Table curve_table(const TuningResult& tuned);
-/// What stands above it.
+/// The caption of curve_table().
 std::string curve_caption(const TuningResult& tuned);
 
 }  // namespace ffn

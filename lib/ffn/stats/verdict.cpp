@@ -23,7 +23,7 @@ Verdict decide(const PairedResult& result, const Judgement& judgement) {
   const double alpha = result.options.alpha;
   if (judgement.p_equivalence_adjusted && *judgement.p_equivalence_adjusted < alpha) return Verdict::no_meaningful_difference;
   if (!(judgement.smallest_p_holm < alpha)) return Verdict::too_few_seeds;
-  if (result.ties == result.num_seeds && result.missing_variant < result.num_seeds) return Verdict::same;
+  if (is_same_with_every_seed(result)) return Verdict::same;
   // The sum that the test adds up has the sign of its mean over sd.
   if (judgement.p_holm < alpha && result.standardised_effect != 0.0)
     return result.standardised_effect > 0.0 ? Verdict::better : Verdict::worse;
@@ -53,6 +53,10 @@ std::vector<Chance> chances(const PairedResult& result, std::size_t comparisons)
 }
 
 }  // namespace
+
+bool is_same_with_every_seed(const PairedResult& result) {
+  return result.ties == result.num_seeds && result.missing_variant < result.num_seeds;
+}
 
 std::vector<Judgement> judge(const std::vector<PairedResult>& family) {
   std::vector<double> p, largest;

@@ -13,7 +13,7 @@ namespace ffn::stats {
 
 enum class Verdict { better, worse, no_meaningful_difference, same, undecided, too_few_seeds };
 
-/// What a verdict is called everywhere, on the screen as in JSON, CSV, `expect` and `--fail-if`, and what it means.
+/// The name of a verdict, on the screen as in JSON, CSV, `expect` and `--fail-if`, and its meaning.
 struct VerdictWord {
   Verdict verdict;
   const char *word, *meaning;
@@ -21,6 +21,9 @@ struct VerdictWord {
 const std::vector<VerdictWord>& verdict_words();
 
 std::string to_string(Verdict verdict);
+
+/// Both sides have the same value with every seed; not where neither has any.
+bool is_same_with_every_seed(const PairedResult& result);
 
 /// A new study of this many seeds, and how likely it reaches a verdict.
 struct Chance {
@@ -36,9 +39,9 @@ struct Judgement {
   std::optional<double> p_equivalence_adjusted;  ///< the same for "no meaningful difference"; nullopt without min_effect
   double smallest_p_holm;                        ///< p_holm if this result's p were the smallest possible
   std::size_t seeds_for_verdict;                 ///< fewer seeds than this cannot give any verdict in a family of this size
-  /// Of 20, 50, 100 and 200 fresh seeds, when undecided or too few, from at least 2 seeds that are not all ties: chance_of_verdict() at
-  /// alpha / m. By ranks the effect is that of the signed ranks, and "no meaningful difference" is not counted. Where seeds split the same
-  /// rows: of kEnoughSplits, from fewer than 20, by chance_of_splits() if it is at least alpha.
+  /// Chances of 20, 50, 100 and 200 fresh seeds, when undecided or too few, from at least 2 seeds that are not all ties:
+  /// chance_of_verdict() at alpha / m. By ranks the effect is that of the signed ranks, and "no meaningful difference" is not counted.
+  /// Where seeds split the same rows: of kEnoughSplits, from fewer than 20, by chance_of_splits() if it is at least alpha.
   std::vector<Chance> chances;
 };
 

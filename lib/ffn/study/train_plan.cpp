@@ -41,7 +41,7 @@ void warn_of_lost_file(const fs::path& study) {
 }
 
 // `expect` as it stands before the first run, dated; what was claimed of runs that were seen under another name came after the results.
-Json claims_at_start(const Plan& plan, bool any_finished) {
+Json claims_at_start(const Plan& plan, const Json& keys, bool any_finished) {
   std::optional<JsonValue> there;
   try {
     if (auto file = read_study_file(plan.directory)) there = std::move(file->claims);
@@ -51,8 +51,7 @@ Json claims_at_start(const Plan& plan, bool any_finished) {
   Json claims = Json::array();
   if (plan.study.config.expect->empty()) return claims;
   std::vector<SeenRun> runs;
-  auto keys = variant_keys(plan.study);
-  for (const auto& run : plan.runs) runs.push_back({keys[plan.study.variants[run.variant].name], run.config.seed, ""});
+  for (const auto& run : plan.runs) runs.push_back({keys.at(plan.study.variants[run.variant].name), run.config.seed, ""});
   const bool is_known = [&] {
     try {
       return !seen_before(plan.directory, "", runs).studies.empty();
@@ -77,7 +76,7 @@ void keep_study_file(const Plan& plan, bool has_work, bool any_finished) {
   const auto turn = wait_for_directory(plan.directory);
   if (any_finished) record_seen(plan.directory);  // as it was declared until now
   Json json = study_json(plan.study, plan.identities());
-  json["claims"] = claims_at_start(plan, any_finished);
+  json["claims"] = claims_at_start(plan, json["variant_keys"], any_finished);
   const std::string text = study_text(json);
   const bool is_whole = holds(study_file_path(plan.directory), text);
   if (is_whole && holds(study_copy_path(plan.directory), text)) return;
@@ -123,7 +122,7 @@ std::string end_text(const WorkerMessage& message) {
   return text.str();
 }
 
-// What happens to the study's runs is written to its log, too.
+// Writes events of the study's runs to its log, too.
 void log_message(const Plan& plan, const WorkerMessage& message) {
   using Kind = WorkerMessage::Kind;
   if (message.kind == Kind::run_started)
@@ -236,7 +235,7 @@ StudyOutcome train_plan(const Plan& plan, const StudyRequest& request, StudyObse
     outcome.failed.insert(result.failed.begin(), result.failed.end());
     outcome.interrupted = result.interrupted;
     if (result.interrupted || (request.fail_fast && !outcome.failed.empty())) break;
-    // What is left is being trained by another process; it may finish, or die and leave it to us.
+    // Another process trains the rest; it may finish, or die and leave it to us.
     std::vector<std::size_t> left;
     for (const auto i : pending) {
       if (result.ended.count(i) || outcome.failed.count(i)) continue;

@@ -247,7 +247,7 @@ class Sentences(ProgramTest):
         conditions = next(k for k, line in enumerate(lines) if line.startswith("XOR of 2 bits"))
         self.assertLessEqual(conditions, 3, answer)
         self.assertIn("Sure: all 7 others are worse than relu, by ", " ".join(lines))
-        shared = "XOR of 2 bits · to accuracy ≥ 0.99 · 594 parameters · AdamW 0.01 · 1,000 steps"
+        shared = "XOR of 2 bits · until accuracy ≥ 0.99 · d_model 8 · 594 parameters · AdamW 0.01 · 1,000 steps"
         self.assertEqual(" ".join(lines[conditions:]), shared)
         self.assertEqual(json.loads(self.ok("compare", "runs/eight", "--json").stdout)["conditions"], shared)
         self.assertIn(shared, self.ok("report", "eight", "-o", "/dev/stdout").stdout)

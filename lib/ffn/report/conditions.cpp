@@ -34,11 +34,11 @@ std::string task_name(const Comparison& c) {
   return kind;
 }
 
-std::string target(const Comparison& c) {
+std::string until(const Comparison& c) {
   const std::string metric = shared(c, "train.target.metric");
   const std::string least = shared(c, "train.target.at_least"), most = shared(c, "train.target.at_most");
   if (!is_time_metric(c.metric) || metric.empty() || (least + most).empty()) return "";
-  return "to " + metric.substr(metric.rfind("val/", 0) == 0 ? 4 : 0) + (least.empty() ? " ≤ " + most : " ≥ " + least);
+  return "until " + metric.substr(metric.rfind("val/", 0) == 0 ? 4 : 0) + (least.empty() ? " ≤ " + most : " ≥ " + least);
 }
 
 std::string parameters(const Comparison& c) {
@@ -62,7 +62,9 @@ std::string optimizer(const Comparison& c) {
 }  // namespace
 
 std::string conditions_text(const Comparison& c) {
-  std::vector<std::string> parts = {task_name(c), target(c), parameters(c), optimizer(c), counted_steps(c)};
+  const std::string d_model = shared(c, "model.d_model");
+  std::vector<std::string> parts = {task_name(c),  until(c),     d_model.empty() ? "" : "d_model " + d_model,
+                                    parameters(c), optimizer(c), counted_steps(c)};
   parts.erase(std::remove(parts.begin(), parts.end(), ""), parts.end());
   return join(parts, " · ");
 }

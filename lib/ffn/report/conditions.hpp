@@ -1,4 +1,4 @@
-// The conditions that all runs of a comparison share, in a line below its answer.
+// What all runs of a comparison share, in a line below its answer.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace ffn {
 
-/// "XOR of 2 bits · to accuracy ≥ 0.99 · 594 parameters · AdamW 0.01 · 1,000 steps": without what varies, and without a
+/// "XOR of 2 bits · until accuracy ≥ 0.99 · d_model 8 · 594 parameters · AdamW 0.01 · 1,000 steps": without what varies, and without a
 /// target that nothing depends on.
 std::string conditions_text(const Comparison& comparison);
 

@@ -23,6 +23,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t kMostValues = 20;
+constexpr std::size_t kMostSteps = 120;  // of a curve on the page, which enlarges them
 
 // "a, b, c" of few, and how many more of many.
 std::string join_few(const std::vector<std::string>& values) {
@@ -118,10 +119,9 @@ std::unique_ptr<Report> make_report(const CompareQuestion& question, const std::
     finished(1);
   });
   finished(2);
-  out->curves = pictures::read_curves(out->comparison, curves_worth_drawing(targets, out->comparison.metric));
+  const auto curves = pictures::read_curves(out->comparison, curves_worth_drawing(targets, out->comparison.metric), kMostSteps);
   finished(3);
-  out->figures = pictures::figures_of(out->comparison, out->curves);
-  for (auto& figure : surface_figures(out->comparison)) out->figures.push_back(std::move(figure));
+  out->data = pictures::comparison_data(out->comparison, curves, surfaces_of(out->comparison));
   return out;
 }
 

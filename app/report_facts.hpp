@@ -15,11 +15,10 @@
 
 namespace ffn::app {
 
-/// Everything of a page. The pictures refer to the rest: it stays where it is.
+/// Everything of a page.
 struct Report {
   Comparison comparison;
-  std::vector<pictures::CurveSet> curves;
-  std::vector<pictures::Figure> figures;
+  Json data;  ///< what the page's script draws
   pictures::ReportFacts facts;
 };
 /// `finished` hears of each of kReportParts but the last, which is the page: what was found, compared, read for curves.
@@ -27,8 +26,8 @@ std::unique_ptr<Report> make_report(
     const CompareQuestion& question, const std::function<void(int part)>& finished = [](int) {});
 constexpr int kReportParts = 4;
 
-/// Networks of one or two numbers over all of their input, three seeds of each variant (report_surfaces.cpp).
-std::vector<pictures::Figure> surface_figures(const Comparison& comparison);
+/// Networks of one or two numbers over all of their input, three seeds of each variant, for the page's script (report_surfaces.cpp).
+Json surfaces_of(const Comparison& comparison);
 
 /// Where a report goes that no option sends elsewhere: into the directory; here where there are several.
 std::filesystem::path report_path(const CompareQuestion& question);

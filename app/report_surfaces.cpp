@@ -1,7 +1,9 @@
 // Pictures of a study's networks over all of their input, where that is one number or two.
+#include <nlohmann/json.hpp>
+
 #include "ffn/base/safetensors.hpp"
 #include "ffn/compare/shown_names.hpp"
-#include "ffn/inspect/inspection.hpp"
+#include "ffn/inspect/inspection_json.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/series.hpp"
 #include "load_config.hpp"
@@ -39,29 +41,29 @@ inspect::SurfacePanel panel_of(const std::string& title, const GroupResult& grou
 
 }  // namespace
 
-std::vector<pictures::Figure> surface_figures(const Comparison& c) {
-  if (!c.over.empty()) return {};
+Json surfaces_of(const Comparison& c) {
+  Json out = {{"panels", Json::array()}, {"notes", Json::array()}};
+  if (!c.over.empty()) return out;
   const pictures::SeriesList series(c);
-  std::vector<inspect::SurfacePanel> panels;
   std::vector<std::string> notes;
   std::size_t left_out = 0;
   for (const auto& facet : c.facets) {
     const std::string of_facet = facet_title(c, facet);
     for (const auto& group : facet.groups) {
-      if (panels.size() == pictures::kMostPanels) {
+      if (out["panels"].size() == pictures::kMostPanels) {
         ++left_out;
         continue;
       }
       const std::string& name = series.name(series.index(group.value));
-      auto panel = panel_of((of_facet.empty() ? "" : of_facet + ", ") + name, group, notes);
-      if (!panel.surfaces.empty()) panels.push_back(std::move(panel));
+      const auto panel = panel_of((of_facet.empty() ? "" : of_facet + ", ") + name, group, notes);
+      if (!panel.surfaces.empty()) out["panels"].push_back(inspect::drawn_json(panel));
     }
   }
   if (left_out > 0)
-    notes.push_back("the first " + format_counted(panels.size(), "variant") + " are drawn, " + std::to_string(left_out) + " are not");
-  auto figures = inspect::figures_of(panels);
-  if (!figures.empty()) figures[0].notes.insert(figures[0].notes.end(), notes.begin(), notes.end());
-  return figures;
+    notes.push_back("the first " + format_counted(out["panels"].size(), "variant") + " are drawn, " + std::to_string(left_out) +
+                    " are not");
+  out["notes"] = notes;
+  return out;
 }
 
 }  // namespace ffn::app

@@ -15,7 +15,7 @@ namespace {
 
 struct CompareFlags {
   CompareQuestion question;
-  bool markdown = false, csv = false, details = false, explain = false;
+  bool markdown = false, csv = false, latex = false, details = false, explain = false;
   std::string fail_if;
 };
 
@@ -30,6 +30,7 @@ bool any_verdict(const Comparison& comparison, stats::Verdict verdict) {
 std::unique_ptr<Exporter> exporter_for(const CompareFlags& options, const CommonOptions& common) {
   if (common.json) return std::make_unique<JsonExporter>();
   if (options.csv) return std::make_unique<CsvExporter>();
+  if (options.latex) return std::make_unique<LatexExporter>();
   if (options.markdown) return std::make_unique<MarkdownExporter>(options.explain);
   return std::make_unique<TerminalExporter>(TerminalExporter::Options{
       options.details, options.explain, color_enabled(color_mode(common), STDOUT_FILENO), terminal_width_of(STDOUT_FILENO)});
@@ -58,10 +59,11 @@ void add_compare(CommandLine program, CommonOptions& common) {
   command.flag("--explain", options->explain, "also what the words mean");
   const auto markdown = command.flag("--markdown", options->markdown, "tables in Markdown");
   const auto csv = command.flag("--csv", options->csv, "tables as CSV").excludes(markdown);
+  const auto latex = command.flag("--latex", options->latex, "the table in LaTeX (booktabs)").excludes(markdown).excludes(csv);
   command.option("--fail-if", options->fail_if, "exit with 5 if any verdict is this; undecided takes in too few seeds")
       .one_of({stats::to_string(stats::Verdict::worse), stats::to_string(stats::Verdict::undecided)})
       .type("VERDICT");
-  add_output_options(command, common).excludes(markdown).excludes(csv);
+  add_output_options(command, common).excludes(markdown).excludes(csv).excludes(latex);
   command.run([&common, options] { return compare(*options, common); });
 }
 

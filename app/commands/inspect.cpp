@@ -27,28 +27,6 @@ struct InspectOptions {
   bool best = false;
 };
 
-Json step_json(const inspect::TraceStep& step) {
-  return {{"name", step.name}, {"meaning", step.meaning}, {"rows", step.rows}, {"width", step.width}, {"values", step.values}};
-}
-
-Json trace_json(const inspect::Trace& trace, const inspect::Inputs& inputs) {
-  Json blocks = Json::array();
-  for (const auto& block : trace.blocks) {
-    Json steps = Json::array();
-    for (const auto& step : block.steps) steps.push_back(step_json(step));
-    Json heads = Json::array();
-    for (const auto& head : block.attention) heads.push_back(step_json(head));
-    blocks.push_back({{"attention", heads}, {"routes", block.routes}, {"steps", steps}});
-  }
-  Json outcomes = Json::array();
-  for (const auto& classes : trace.outcomes) {
-    Json each = classes.empty() ? Json() : Json::array();
-    for (const auto& outcome : classes) each.push_back({{"class", inputs.class_name(outcome.index)}, {"probability", outcome.logit}});
-    outcomes.push_back(each);
-  }
-  return {{"tokens", trace.tokens}, {"blocks", blocks}, {"outcomes", outcomes}, {"notes", trace.notes}};
-}
-
 void write_page(const std::string& path, const std::string& html, const CommonOptions& common) {
   const NamedFile page(expand_home(path), {"page", pictures::kPageMark});
   page.write(html);
@@ -84,7 +62,7 @@ int inspect_run(const InspectOptions& options, bool traced, const CommonOptions&
     auto trace = inspect::trace(network, inputs);
     trace.notes = notes_of(directory, config, weights, options.best);
     if (!options.out.empty()) write_page(options.out, inspect::trace_page(trace, inputs, page_facts(config.model)), common);
-    if (common.json) print_json(trace_json(trace, inputs));
+    if (common.json) print_json(inspect::to_json(trace, inputs));
     else if (options.out.empty()) print_trace(trace, inputs, config.model);
     return 0;
   }

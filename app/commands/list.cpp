@@ -329,27 +329,17 @@ void print_listing(const std::string& what, const Listing& listing, const Common
 }
 
 struct ListOptions {
-  std::string what = "activations", prefix, figures;
+  std::string what = "activations", prefix;
   bool plot = false;
 };
 
-// Every activation with its derivative, or that of a formula: in the terminal, and as files.
+// Every activation with its derivative, or that of a formula.
 void plot_activations(const ListOptions& options, const CommonOptions& common) {
   std::vector<Activation> rows = activations();
   if (!options.prefix.empty()) {
     if (const auto problem = activation_problem(options.prefix); !problem.empty()) throw UsageError(problem);
     rows = {activation_called(options.prefix)};
   }
-  if (!options.figures.empty()) {
-    const std::filesystem::path directory = expand_home(options.figures);
-    const auto files = pictures::svg_files(pictures::activation_figure(rows));
-    std::vector<NamedFile> named;  // what cannot be written is found before any is
-    for (const auto& file : files) named.push_back({directory / file.name, {"picture", pictures::kFileMark}});
-    make_directories(directory);
-    for (std::size_t i = 0; i < files.size(); ++i) named[i].write(files[i].content);
-    print_text(printable(directory.string()) + ": " + std::to_string(files.size()) + " pictures as SVG");
-  }
-  if (!options.plot) return;
   constexpr int kColumns = 38, kRows = 9;
   const auto charset = process_charset();
   std::vector<Block> charts;
@@ -360,10 +350,10 @@ void plot_activations(const ListOptions& options, const CommonOptions& common) {
 }
 
 int list_or_plot(const ListOptions& options, const CommonOptions& common) {
-  const bool draws = options.plot || !options.figures.empty();
+  const bool draws = options.plot;
   if (draws && options.what != "activations")
     throw UsageError("there are no pictures of " + options.what, "`ffn-train list activations --plot` draws activation functions");
-  if (draws && common.json) throw UsageError("--json prints the list and draws nothing", "leave out --plot and --figures, or --json");
+  if (draws && common.json) throw UsageError("--json prints the list and draws nothing", "leave out --plot or --json");
   if (options.what == "tasks" && !options.prefix.empty()) return show_task(options.prefix, common);
   if (!options.prefix.empty() && options.what != "keys" && !draws)
     throw UsageError("`list " + options.what + "` lists all of them, so " + options.prefix + " would have no effect",
@@ -386,7 +376,6 @@ void add_list(CommandLine program, CommonOptions& common) {
   command.option("prefix", options->prefix, "only keys that begin so; of tasks the one of this name; of activations the formula to draw")
       .type("NAME");
   command.flag("--plot", options->plot, "draw the activations and their derivatives");
-  command.option("--figures", options->figures, "write them as SVG").type("DIR").directory();
   add_output_options(command, common);
   command.run([&common, options] { return list_or_plot(*options, common); });
 }

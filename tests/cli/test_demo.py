@@ -5,7 +5,6 @@ import math
 import os
 import re
 import time
-import xml.etree.ElementTree as ElementTree
 
 from program import ROOT, ProgramTest, main
 
@@ -166,14 +165,6 @@ class Demo(ProgramTest):
             self.assertEqual(text.count("└"), len(names))
             self.assertLessEqual(max(map(len, text.splitlines())), width)
         self.assertTrue(self.ok("list", "activations", "--plot", env={**os.environ, "LC_ALL": "C"}).stdout.isascii())
-        self.assertIn(f"{len(names)} pictures as SVG", self.ok("list", "activations", "--figures", "pictures").stdout)
-        files = sorted((self.tmp / "pictures").glob("activations-*.svg"))
-        self.assertEqual(len(files), len(names))
-        for file in files:
-            picture = ElementTree.parse(file).getroot()
-            paths = [e for e in picture.iter() if e.tag.endswith("}path") and e.get("class") == "l"]
-            self.assertEqual(len(paths), 2, file)
-            self.assertNotIn("var(", file.read_text())
         self.assertIn("there are no pictures of tasks", self.fails(2, "list", "tasks", "--plot"))
 
     def test_every_demo_is_in_the_lessons(self):

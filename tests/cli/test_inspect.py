@@ -324,13 +324,14 @@ class Pages(InspectTest):
         page = Page(text)
         ids = [e[1]["id"] for e in page.all() if "id" in e[1]]
         self.assertEqual(len(ids), len(set(ids)))
-        for picture in page.all("svg", role="img"):
-            self.assertEqual([child[0] for child in picture[2][:2]], ["title", "desc"])
-        return page, [e[1]["id"] for e in page.all() if e[0] in ("section", "figure")]
+        return page, [e[1]["id"] for e in page.all("section")]
+
+    def data(self, page):
+        return json.loads(next(page.all("script", id="data"))[2][0])
 
     def test_the_page_of_a_text_shades_its_prefixes(self):
         page, parts = self.page(self.trained(TEXT))
-        self.assertEqual(parts, ["layers", "rates", "patterns", "examples", "neurons", "attention"])
+        self.assertEqual(parts, ["layers", "examples", "neurons"])
         found = sorted(self.inspected("runs/text/seed-0")["blocks"][0]["hidden"][0]["each"], key=lambda n: -n["writes"])
         shown = sum(len(examples) for n in found[:12] for examples in self.inspected("runs/text/seed-0", "--neuron", n["name"])["examples"].values())
         shaded = [e for e in page.all("b") if re.fullmatch(r"[pn]\d+", e[1].get("class", ""))]
@@ -347,7 +348,7 @@ class Pages(InspectTest):
 
     def test_the_page_of_a_mixture_has_its_experts(self):
         _, parts = self.page(self.trained({**TEXT, "name": "moe"}, "model.ffn.kind=moe"))
-        self.assertEqual(parts, ["experts", "loads", "positions", "together", "layers", "rates", "patterns", "examples", "neurons", "attention"])
+        self.assertEqual(parts, ["experts", "layers", "examples", "neurons"])
 
     def test_the_page_of_the_shipped_mixture_is_small_and_says_what_it_leaves_out(self):
         self.ok("moe", "train.steps=20", "train.eval_every=20", "-q")
@@ -360,23 +361,23 @@ class Pages(InspectTest):
         shown = {page.text(next(page.all("td", row))) for row in page.all("tr", next(page.all("tbody", section)))}
         self.assertEqual(len(shown), 512)
         self.assertEqual(shown, {n["name"] for n in sorted(all_neurons, key=lambda n: -n["writes"])[:512]})
-        patterns = next(page.all("figure", id="patterns"))
-        self.assertIn("Drawn are the 24 most frequent rows.", page.text(next(page.all("p", patterns, **{"class": "reading"}))))
-        self.assertEqual(len(list(page.all("svg", patterns, role="img"))), sum(len(block["hidden"]) for block in report["blocks"]))
-        self.assertIn("neuron, the 64 that differ most between rows", [page.text(t) for t in page.all("text", patterns)])
+        for drawn, whole in zip(self.data(page)["blocks"], report["blocks"]):
+            self.assertEqual(len(drawn["hidden"]), len(whole["hidden"]))
+            for part in drawn["hidden"]:
+                self.assertTrue("each" not in part and len(part["patterns"]["inputs"]) <= 24 and len(part["patterns"]["mean"]) == len(part["patterns"]["inputs"]) * 64)
 
     def test_the_page_of_a_trace_has_a_panel_per_step(self):
         page, parts = self.page(self.trained(XOR), "--trace", "00 01 10 11")
-        self.assertEqual(parts, ["steps-0", "outcome"])
+        self.assertEqual(parts, ["outcome"])
         outcome = r"class [01]: \d+ %, class [01]: \d+ %"
         self.assertEqual(len(re.findall(outcome, page.text(next(page.all("section", id="outcome"))))), 4)
         self.assertEqual(len(re.findall(outcome, self.ok("inspect", self.trained(XOR), "--trace", "00 01 10 11").stdout)), 4)
-        self.assertEqual(len(list(page.all("div", **{"class": "panel"}))), 4)
+        self.assertEqual(len(self.data(page)["blocks"][0]["steps"]), 4)
 
     def test_the_page_of_a_text_s_trace_has_its_attention(self):
         run = self.trained(TEXT)
-        _, parts = self.page(run, "--trace", "rain")
-        self.assertEqual(parts, ["steps-0", "heads-0", "outcome"])
+        page, _ = self.page(run, "--trace", "rain")
+        self.assertEqual(len(self.data(page)["blocks"][0]["attention"]), 2)
         for head in self.inspected(run, "--trace", "rain")["blocks"][0]["attention"]:
             for row in range(4):
                 weights = head["values"][4 * row:4 * row + 4]
@@ -387,7 +388,7 @@ class Pages(InspectTest):
         self.write("t.txt", "<script>alert('&')</script>\x07\u202e\n" * 60)
         self.ok(self.write("config.json", TEXT), "-q")
         page, _ = self.page("runs/text/seed-0")
-        self.assertEqual(len(list(page.all("script"))), 1)
+        self.assertEqual(len(list(page.all("script"))), 2)
         self.assertNotIn("\u202e", (self.tmp / "page.html").read_text())
         self.assertNotIn("\x07", self.ok("inspect", "runs/text/seed-0").stdout)
 
@@ -421,9 +422,23 @@ class InABrowser(InspectTest):
                         self.assertLessEqual(chromium.evaluate("document.documentElement.scrollWidth"), width)
                         rows = chromium.evaluate("[...document.querySelectorAll('.numbers tbody tr')].map(r => r.getBoundingClientRect().height)")
                         self.assertLess(max(rows, default=0), 80)  # no cell is a tower of single words
-                        small = chromium.evaluate("Math.min(...[...document.querySelectorAll('svg text')].filter(t => t.getBoundingClientRect().height > 0).map("
+                        small = chromium.evaluate("Math.min(16, ...[...document.querySelectorAll('svg text')].filter(t => t.getBoundingClientRect().height > 0).map("
                                                   "t => parseFloat(getComputedStyle(t).fontSize) * t.ownerSVGElement.getBoundingClientRect().width / t.ownerSVGElement.viewBox.baseVal.width))")
                         self.assertGreaterEqual(small, 11)
+
+    def test_every_chart_is_there_named_and_with_the_numbers_of_json(self):
+        expected = {"text": ["rates", "patterns", "attention"], "moe": ["loads", "rates", "positions", "together", "patterns", "attention"], "trace": ["steps-0"]}
+        with browser.Browser() as chromium:
+            for path in self.pages():
+                chromium.open(path)
+                self.assertEqual(chromium.evaluate("[...document.querySelectorAll('figure')].map(f => f.id)"), expected[path.stem])
+                self.assertTrue(chromium.evaluate("[...document.querySelectorAll('svg[role=img]')].every(s => s.getAttribute('aria-label'))"))
+            step = self.inspected(self.trained(XOR), "--trace", "00 01 10 11")["blocks"][0]["steps"][0]
+            tips = chromium.evaluate("[...document.querySelector('svg[role=img]').querySelectorAll('[data-tip]')].map(m => [m.dataset.tip, m.getAttribute('class')])")
+            self.assertEqual(len(tips), len(step["values"]))
+            for (tip, shade), value in zip(tips, step["values"]):
+                self.assertAlmostEqual(float(tip.split(": ")[1].replace("−", "-")), value, delta=0.006 * abs(value))
+                self.assertEqual(shade, ("n" if value < 0 else "p") + str(int(20 * abs(value) / max(map(abs, step["values"])) + 0.5)))
 
     def test_the_table_of_neurons_sorts(self):
         path = next(self.pages())

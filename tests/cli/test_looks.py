@@ -114,9 +114,8 @@ class LooksTest(ProgramTest):
         self.assertIn("suggestive", self.ok(*other, "--csv").stdout)
         answer = json.loads(self.ok(*other, "--json").stdout)
         self.assertIn("suggestive", answer["qualification"])
-        self.ok("report", "runs/s", "--metric", "val/loss", "--figures", "pictures")
-        for file in ("runs/s/report.html", "pictures/table.tex"):
-            text = (self.tmp / file).read_text()
+        self.ok("report", "runs/s", "--metric", "val/loss")
+        for text in ((self.tmp / "runs/s/report.html").read_text(), self.ok(*other, "--latex").stdout):
             self.assertIn("suggestive", text)
             self.assertNotIn("Sure", text)
         self.assert_sure(words(self.ok("compare", "runs/s").stdout))

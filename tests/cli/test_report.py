@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`ffn-train report`: the page in words and numbers, and, where Chromium is installed, as a browser shows it."""
+"""`ffn-train report`: the page in words, the numbers that its charts are drawn from, and, where Chromium is installed, what a browser shows."""
 import json
 import math
 import os
@@ -9,7 +9,6 @@ import stat
 import statistics
 import subprocess
 import unittest
-import xml.etree.ElementTree as ElementTree
 from html.parser import HTMLParser
 
 import browser
@@ -22,7 +21,6 @@ STUDY = {
     "sweep": {"grid": {"model.ffn.activation": ["relu", "gelu", "silu"], "model.ffn.expansion": [1, 2, 8]}},
     "compare": {"by": "model.ffn.activation", "metric": "steps_to_target"},
 }
-SVG = "{http://www.w3.org/2000/svg}"
 VOID = {"meta", "link", "input", "br"}
 
 
@@ -75,6 +73,14 @@ class ReportTest(ProgramTest):
         self.assertEqual(result["bytes"], len(text.encode()))
         return text
 
+    def data(self, page):
+        """What the page's script draws."""
+        return json.loads(next(page.all("script", id="data"))[2][0])
+
+    def tuned(self, seeds):
+        self.ok("--config", self.write("tuned.json", {**STUDY, "name": "tuned", "tune": {"train.optimizer.lr": [0.002, 0.005, 0.01], "metric": "val/loss", "seeds": seeds},
+                                                      "train": {**STUDY["train"], "steps": 60}, "sweep": {"grid": {"model.ffn.activation": ["relu", "gelu"]}}}), "-q")
+
     def compared(self, *arguments):
         return json.loads(self.ok("compare", *arguments, "--json").stdout)
 
@@ -111,29 +117,13 @@ class Words(ReportTest):
         short = self.ok("compare", "runs/study").stdout.partition("\n\n")[0]
         conditions = json.loads(self.ok("compare", "runs/study", "--json").stdout)["conditions"]
         self.assertEqual(f"{answer} {conditions}".replace("\u00a0", " "), " ".join(short.split()).replace("\u00a0", " "))
-        sections = [e[1]["id"] for e in page.all() if e[0] in ("section", "figure")]
-        self.assertEqual(sections, ["table", "notes", "effect-expansion", "steps-to-target", "distribution", "learning-curves-val-loss", "heat-map", "cost", "decision-regions", "lost",
-                                    "varying", "environment", "commands"] if "notes" in sections else
-                         ["table", "effect-expansion", "steps-to-target", "distribution", "learning-curves-val-loss", "heat-map", "cost", "decision-regions", "lost", "varying", "environment", "commands"])
+        sections = [e[1]["id"] for e in page.all("section") if e[1]["id"] != "notes"]
+        self.assertEqual(sections, ["table", "lost", "varying", "environment", "commands"])
+        self.assertIn("The charts are drawn by this page's script", page.text(next(page.all("noscript"))))
         commands = page.text(next(page.all("section", id="commands")))
         self.assertIn("ffn-train --config", commands)
         self.assertIn("ffn-train compare runs/study", commands)
         self.assertIn("model.ffn.expansion", page.text(next(page.all("section", id="varying"))))
-
-    def test_a_variant_that_alone_gets_there_is_an_arrow_on_an_axis_without_invented_numbers(self):
-        arguments = ("xor", "seeds=6", "train.steps=100", "-q", "--color=never")
-        for name, kinds, arrow in (("sooner", "none,positionwise", "←─+│ +better"), ("later", "positionwise,none", "│─+→ +worse")):
-            said = self.ok(*arguments, f"name={name}", f"model.ffn.kind={kinds}").stdout
-            self.assertRegex(said, arrow)
-            text = self.page(f"runs/{name}")
-            page = Page(text)
-            axis = next(page.all("svg", next(page.all("th", **{"class": "bar"}))))
-            self.assertEqual([page.text(t) for t in page.all("text", axis)], ["← better", "worse →", "0"])
-            bar = next(page.all("svg", next(page.all("td", **{"class": "bar"}))))
-            tips = [path[1]["d"] for path in page.all("path", bar) if path[1]["d"].count("L") == 2]
-            self.assertEqual(len(tips), 1, tips)
-            tip = float(tips[0].split("L")[1].split()[0])
-            self.assertTrue(tip < 20 if name == "sooner" else tip > 240, tips)
 
     def test_nothing_of_the_page_comes_from_elsewhere(self):
         self.study()
@@ -143,29 +133,16 @@ class Words(ReportTest):
         for element in Page(text).all():
             self.assertFalse([a for a in element[1] if a.startswith("on")], element[:2])
 
-    def test_every_picture_has_a_title_a_description_and_a_line_that_says_how_to_read_it(self):
-        self.study()
-        page = Page(self.page("runs/study"))
-        pictures = list(page.all("svg", role="img"))
-        self.assertGreater(len(pictures), 30)
-        ids = [e[1]["id"] for e in page.all() if "id" in e[1]]
-        self.assertEqual(len(ids), len(set(ids)))
-        for picture in pictures:
-            first, second = (child for child in picture[2][:2])
-            self.assertEqual((first[0], second[0]), ("title", "desc"))
-            self.assertTrue(page.text(first) and page.text(second))
-            self.assertEqual(picture[1]["aria-labelledby"], first[1]["id"] + " " + second[1]["id"])
-        for figure in page.all("figure"):
-            self.assertGreater(len(page.text(next(page.all("p", figure, **{"class": "reading"})))), 40, figure[1]["id"])
-
     def test_names_from_files_stay_text(self):
         hostile = "<img src=x onerror=alert(1)>\"'&\u202e"
-        self.study(question=hostile, source=hostile + "</style></script><script>alert(2)</script>")
+        label = "</script><script>alert(3)</script>"
+        self.study(sweep={"zip": [{"model.ffn.activation": ["relu", "gelu"], "label": [label, "b"]}]}, compare={"metric": "val/loss"}, question=hostile, source=hostile + "</style></script><script>alert(2)</script>")
         text = self.page("runs/study")
         self.assertNotIn("<img", text)
         self.assertNotIn("\u202e", text)
         page = Page(text)
-        self.assertEqual(len(list(page.all("script"))), 1)
+        self.assertEqual([g["label"] for g in self.data(page)["facets"][0]["groups"]], [label, "b"])
+        self.assertEqual([e[1].get("type") for e in page.all("script")], ["application/json", None])
         self.assertEqual(page.text(next(page.all("h1"))), hostile.replace("\u202e", "?"))
 
     def test_failed_and_diverged_runs_are_listed_with_the_reason(self):
@@ -175,112 +152,29 @@ class Words(ReportTest):
         self.assertIn("runs/study/activation=relu+expansion=1/seed-0", lost)
         self.assertIn("diverged", lost)
 
-    def test_diverged_runs_are_under_way_until_then_and_without_a_difference_there_are_no_bars(self):
+    def test_without_a_difference_none_is_drawn_and_lost_runs_have_their_times(self):
         self.run_program("xor", "name=study", "model.ffn.activation=relu,gelu", "train.optimizer.lr=300", "train.optimizer.kind=sgd", "seeds=3", "train.steps=60",
                          "train.eval_every=5", "-q")
-        steps = [record(p)["summary"]["divergence"]["step"] for p in self.tmp.glob("runs/study/*/seed-*/run.json")]
-        self.assertEqual(len(steps), 6)
-        self.assertLess(max(steps), 10)
-        page = Page(self.page("runs/study"))
-        self.assertEqual(list(page.all(**{"class": "bar"})), [])
-        self.assertEqual({len(row[2]) for row in page.all("tr", next(page.all("section", id="table")))}, {6})
-        for part in page.all("svg", next(page.all("figure", id="steps-to-target")), role="img"):
-            texts = [page.text(t) for t in page.all("text", part)]
-            under_way, lost = texts.index("still under way"), texts.index("diverged or failed")
-            rows = {at: texts[at + 1:][:(lost - under_way - 1)] for at in (under_way, lost)}
-            half = len(rows[lost]) // 2
-            for variant in (0, half):
-                self.assertEqual(set(rows[under_way][variant + 2:variant + half]), {"0"})
-                self.assertEqual(set(rows[lost][variant + 2:variant + half]), {"3"})
-            self.assertEqual((rows[under_way][1], rows[lost][1]), ("3", "0"))
-            tips = [m[1]["data-tip"] for m in page.all(of=part) if "diverged or failed at" in m[1].get("data-tip", "")]
-            self.assertEqual(sum(int(re.search(r": (\d+) diverged", tip)[1]) for tip in tips), 6)
-        for part in page.all("svg", next(page.all("figure", id="distribution")), role="img"):
-            never = next(t for t in page.all("text", part) if page.text(t) == "never")
-            self.assertGreaterEqual(float(never[1]["x"]), 12 * 0.56 * len("never"))
+        steps = {name: sorted(record(p)["summary"]["divergence"]["step"] for p in self.tmp.glob(f"runs/study/*={name}/seed-*/run.json")) for name in ("relu", "gelu")}
+        self.assertEqual([len(of) for of in steps.values()], [3, 3])
+        data = self.data(Page(self.page("runs/study")))
+        self.assertEqual([pair["effect"] for pair in data["facets"][0]["pairs"]], [None])
+        for group in data["facets"][0]["groups"]:
+            self.assertEqual((sorted(run["lost_at"] for run in group["each"]), [run["hit"] for run in group["each"]]), (steps[group["value"]], [None] * 3))
 
-    def labels(self, page, figure):
-        """The texts of each wide picture of a figure."""
-        for part in page.all("svg", next(page.all("figure", id=figure)), role="img"):
-            if float(part[1]["width"]) > 500:
-                yield [page.text(t) for t in page.all("text", part)]
-
-    def test_a_line_that_ends_because_its_runs_are_lost_says_so_at_its_label(self):
-        self.run_program("xor", "name=study", "train.optimizer.kind=sgd", "train.optimizer.lr=0.1,3000", "seeds=4", "train.steps=60", "-q")
-        page = Page(self.page("runs/study"))
-        wide = [texts for metric in ("val-accuracy", "val-loss") for texts in self.labels(page, "learning-curves-" + metric)]
-        self.assertGreaterEqual(len(wide), 4)
-        for texts in wide:
-            self.assertIn("lr 3000 (diverged)", texts)
-            self.assertIn("lr 0.1", texts)
-        self.assertIn("✕: a run diverged or failed", page.text(next(page.all("figure", id="learning-curves-val-loss"))))
-        for part in page.all("svg", next(page.all("figure", id="learning-curves-val-loss")), role="img"):
-            self.assertRegex(page.text(next(page.all("desc", part))), r"^At the last step: lr 0\.1 \S+ \[.*\]; lr 3000 \(diverged\)\.")
-
-    def test_losses_at_0_end_the_log_axis_at_what_float32_can_tell_from_it(self):
+    def test_losses_at_0_count_as_what_float32_can_tell_from_it(self):
         self.run_program("--config", self.write("study.json", {**STUDY, "seeds": 4, "train": {"steps": 200, "eval_every": 10, "optimizer": {"lr": 0.3}},
                                                 "sweep": {"grid": {"model.ffn.activation": ["relu", "gelu"]}}, "compare": {"by": "model.ffn.activation", "metric": "val/loss"}}), "-q")
-        page = Page(self.page("runs/study"))
-        figure = next(page.all("figure", id="learning-curves-val-loss"))
-        reading = page.text(next(page.all("p", figure, **{"class": "reading"})))
-        self.assertIn("Line: geometric mean over all seeds", reading)
-        self.assertIn("; values below 10⁻⁸ count as 10⁻⁸.", reading)
-        lowest = set()
-        for part in page.all("div", figure, **{"class": "form xlin ylog"}):
-            powers = [page.text(t)[2:].translate(str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")) for t in page.all("text", part, **{"class": "q", "text-anchor": "end"})
-                      if page.text(t).startswith("10")]
-            lowest.add(min(map(int, powers)))
-        self.assertEqual(lowest, {-8})
+        curves, = self.data(Page(self.page("runs/study")))["curves"]
+        self.assertEqual((curves["centre"], curves["floor"], curves["range"][0], curves["log_y"]), ("geometric mean", "values below 10⁻⁸ count as 10⁻⁸", 1e-8, True))
+        self.assertEqual(min(x for group in curves["groups"] for run in group["runs"] for x in run["values"]), 1e-8)
 
-    def test_a_run_is_no_longer_under_way_at_the_step_at_which_it_gets_there(self):
-        self.ok("xor", "name=study", "model.ffn.activation=relu,silu", "seeds=8", "-q")
-        page = Page(self.page("runs/study"))
-        figure = next(page.all("figure", id="steps-to-target"))
-        self.assertIn("where it ends below 1 the rest never got there", page.text(next(page.all("p", figure, **{"class": "reading"}))))
-        times = {name: [record(p)["summary"]["hit"]["step"] for p in self.tmp.glob(f"runs/study/*={name}/seed-*/run.json")] for name in ("relu", "silu")}
-        seen = 0
-        for texts in self.labels(page, "steps-to-target"):
-            at = texts.index("still under way")
-            ticks = [int(t) for t in texts[:at] if t.isdigit()]
-            ticks = ticks[-(len(texts) - at - 3) // 2:]  # those of the steps are the last, and each has a number
-            for name, counts in (("relu", texts[at + 2:at + 2 + len(ticks)]), ("silu", texts[at + 3 + len(ticks):at + 3 + 2 * len(ticks)])):
-                self.assertEqual(len(times[name]), 8)
-                self.assertEqual([int(x) for x in counts], [sum(t > tick for t in times[name]) for tick in ticks], (name, texts))
-                seen += sum(tick in times[name] for tick in ticks)
-        self.assertGreater(seen, 0)
-
-    def test_curves_of_a_share_are_whole_within_it_and_on_one_axis(self):
-        lr = {"model.ffn.activation": ["relu", "gelu"], "model.ffn.expansion": [1, 4], "train.optimizer.lr": [0.003, 0.03]}
-        self.study(sweep={"grid": lr}, train={"steps": 300, "eval_every": 10, "target": {"metric": "val/accuracy", "at_least": 1}})
-        page = Page(self.page("runs/study"))
-        figure = next(page.all("figure", id="learning-curves-val-accuracy"))
-        ticks, panels = set(), 0
-        for part in page.all("div", figure, **{"class": "form xlin ylin"}):
-            panels += 1
-            labels = [t for t in page.all("text", part, **{"class": "q", "text-anchor": "end"}) if page.text(t) != "step"]
-            ticks.add(tuple((page.text(t), t[1]["y"]) for t in labels))
-            self.assertNotIn("cut", page.text(next(page.all("text", part, x="0"))))
-            top = next(float(t[1]["y"]) - 4 for t in labels if page.text(t) == "1")
-            bottom = max(float(t[1]["y"]) - 4 for t in labels)
-            self.assertLess(float(page.text(labels[0])), 0.5)
-            for shape in page.all("path", part):  # in tenths of pixels
-                if shape[1].get("class") not in ("band", "l"):
-                    continue
-                pens, y = re.findall(r"([MLHVhvlm])([^MLHVhvlmZz]*)", shape[1]["d"]), None
-                for pen, numbers in pens:
-                    places = [float(x) for x in re.findall(r"-?[0-9.]+", numbers)]
-                    if pen in "ML" and places:
-                        self.assertGreaterEqual(min(places[1::2]), 10 * top - 1, shape[1]["d"])
-        self.assertEqual((len(ticks), panels), (1, 4), ticks)
-
-    def test_a_loss_that_begins_beyond_the_frame_is_said_to(self):
-        self.ok("xor", "name=study", "model.ffn.activation=relu,gelu", "seeds=3", "train.steps=2000", "train.eval_every=5",
-                "train.optimizer.lr=0.1", "-q")
-        page = Page(self.page("runs/study"))
-        figure = next(page.all("figure", id="learning-curves-val-loss"))
-        labels = [page.text(next(page.all("text", part, x="0"))) for part in page.all("div", figure) if "ylin" in part[1].get("class", "")]
-        self.assertEqual(len(labels), 4)
-        self.assertEqual(set(labels), {"val/loss; cut: lines begin above"})
+    def test_the_table_in_latex(self):
+        self.study()
+        table = self.ok("compare", "runs/study", "--latex").stdout
+        self.assertEqual(table.count(r"\\" + "\n"), 1 + 9)
+        self.assertEqual(table.count("{"), table.count("}"))
+        self.assertNotRegex(table.split("\n", 2)[2], r"(?<!\\)[%#_]")
 
     def test_where_it_goes_and_what_is_wrong(self):
         self.study(seeds=2)
@@ -299,18 +193,15 @@ class Words(ReportTest):
         self.study(seeds=2)
         run = run_at(self.tmp / "runs/study/activation=relu+expansion=1/seed-0").relative_to(self.tmp)
         notes = self.write("notes.html", "<p>mine</p>")
-        self.write("paper/table.tex", "mine")
         for place in ("runs/study/study.json", f"{run}/run.json", f"{run}/model.safetensors", "notes.html"):
             before = (self.tmp / place).read_bytes()
             self.assertIn(f"{place} exists and is not a report", " ".join(self.fails(2, "report", "runs/study", "-o", place).split()))
             self.assertEqual((self.tmp / place).read_bytes(), before)
-        self.assertIn("paper/table.tex exists", " ".join(self.fails(2, "report", "runs/study", "-o", "new.html", "--figures", "paper").split()))
-        self.assertEqual(((self.tmp / "paper/table.tex").read_text(), (self.tmp / "new.html").exists()), ("mine", False))
         self.assertIn("is a directory", self.fails(2, "report", "runs/study", "-o", "runs"))
         notes.unlink()
         self.write("empty.html", "")
         for _ in range(2):  # the second time over the first
-            self.ok("report", "runs/study", "-o", "empty.html", "--figures", "figures")
+            self.ok("report", "runs/study", "-o", "empty.html")
         (self.tmp / "link.html").symlink_to("sub/page.html")
         (self.tmp / "sub").mkdir()
         for _ in range(2):
@@ -359,54 +250,17 @@ class Words(ReportTest):
                            (whole.replace("1", "2", 1), "damaged: its checksum differs")):
             metrics.write_text(text)
             self.ok("report", "runs/study", "-o", "page.html")
-            self.assertIn(f"Not drawn: {metrics.relative_to(self.tmp)}: {said}", (self.tmp / "page.html").read_text())
-
-    def test_a_single_run_has_a_page_of_its_own(self):
-        self.ok("xor", "train.steps=50", "-q")
-        page = Page(self.page("runs/xor"))
-        self.assertEqual([e[1]["id"] for e in page.all("figure")], ["steps-to-target", "learning-curves-val-accuracy", "learning-curves-val-loss", "decision-regions"])
-
-
-class Figures(ReportTest):
-    def test_every_chart_is_taken_out_as_svg_that_stands_alone_and_the_table_as_latex(self):
-        self.study()
-        result = json.loads(self.ok("report", "runs/study", "--figures", "paper", "--json").stdout)
-        names = sorted(p.name for p in (self.tmp / "paper").iterdir())
-        self.assertEqual(sorted(result["figures"]), [f"paper/{n}" for n in names])
-        self.assertTrue({"intervals.svg", "heat-map.svg", "effect-expansion.svg", "table.tex", "learning-curves-val-loss-1-expansion-1.svg"} <= set(names), names)
-        for name in names:
-            text = (self.tmp / "paper" / name).read_text()
-            if name.endswith(".svg"):
-                root = ElementTree.fromstring(text)
-                self.assertEqual(root.tag, SVG + "svg")
-                self.assertIsNotNone(root.find(SVG + "style"))
-                self.assertNotIn("var(", text)
-        texts = {name: [e.text for e in ElementTree.parse(self.tmp / "paper" / name).iter(SVG + "text")] for name in names if name.endswith(".svg")}
-        for name, said in (("cost-1-parameters.svg", ["parameters", "relu", "gelu", "silu", "beside the marks: expansion", "steps_to_target", "parameters (logarithmic)"]),
-                           ("learning-curves-val-loss-2-expansion-2.svg", ["expansion 2", "relu", "gelu", "silu", "val/loss (logarithmic)", "step"]),
-                           ("heat-map.svg", ["activation", "expansion", "relu", "gelu", "silu"]), ("steps-to-target-1-expansion-1.svg", ["expansion 1", "relu", "gelu", "silu", "steps"])):
-            self.assertEqual([word for word in said if texts[name].count(word) != 1], [], f"{name}: {texts[name]}")
-        self.assertEqual(len([text for text in texts["heat-map.svg"] if text.startswith("steps_to_target ")]), 1)  # its bar of shades
-        table = (self.tmp / "paper/table.tex").read_text()
-        self.assertEqual(table.count(r"\\" + "\n"), 1 + 9)
-        self.assertEqual(table.count("{"), table.count("}"))
-        self.assertNotRegex(table.split("\n", 2)[2], r"(?<!\\)[%#_]")
+            self.assertIn(f"not drawn: {metrics.relative_to(self.tmp)}: {said}", (self.tmp / "page.html").read_text())
 
 
 class Numbers(ReportTest):
-    """What the page shows is what `compare --json` says."""
-
-    def cells(self, page, figure):
-        table = next(page.all("table", next(page.all("figure", id=figure))))
-        headers = [page.text(e) for e in page.all("th", table)]
-        for row in page.all("tr", next(page.all("tbody", table))):
-            yield {h: (page.text(e), float(e[1]["data-v"]) if "data-v" in e[1] else None) for h, e in zip(headers, page.all("td", row))}
+    """What the page shows is what `compare --json` says: the table in full, the charts to four digits."""
 
     def groups(self, comparison):
         return {(f["keys"].get("model.ffn.expansion", ""), g["value"]): g for f in comparison["facets"] for g in f["groups"]}
 
-    def close(self, a, b):
-        self.assertTrue(math.isclose(a, float(b), rel_tol=1e-12), f"{a} is not {b}")
+    def close(self, a, b, rel=1e-12):
+        self.assertTrue(math.isclose(a, float(b), rel_tol=rel), f"{a} is not {b}")
 
     def test_the_table(self):
         self.study()
@@ -429,114 +283,246 @@ class Numbers(ReportTest):
             compared += 1
         self.assertEqual(compared, 6)
 
-    def test_charts_of_a_time(self):
+    def test_what_charts_are_drawn_from(self):
         self.study()
-        page, groups = Page(self.page("runs/study")), self.groups(self.compared("runs/study"))
-        for figure, rows in (("steps-to-target", 9), ("distribution", 9), ("effect-expansion", 9), ("heat-map", 9), ("cost", 9)):
-            seen = 0
-            for row in self.cells(page, figure):
-                group = groups[row["expansion"][0], row["activation"][0]]
-                if figure == "steps-to-target":
-                    self.assertEqual((row["runs"][1], row["reached"][1]), (group["runs"], group["hits"]))
-                    self.assertEqual(row["median"][1], group["median_steps_to_target"])
-                elif figure == "cost":
-                    self.assertEqual((row["parameters"][1], row["FLOPs per token"][1]), (group["parameters"], group["flops_per_token"]))
-                    self.close(row["steps_to_target"][1], group["mean"])
-                elif figure == "effect-expansion":
-                    self.close(row["centre"][1], group["mean"])
-                    self.close(row["high"][1], group["mean"] + (group["half_width"] or 0))
-                else:
-                    self.close(row["mean" if figure == "distribution" else "centre"][1], group["mean"])
-                seen += 1
-            self.assertEqual(seen, rows, figure)
+        drawn, groups = self.groups(self.data(Page(self.page("runs/study")))), self.groups(self.compared("runs/study"))
+        self.assertEqual((len(groups), drawn.keys()), (9, groups.keys()))
+        places = sorted(groups.values(), key=lambda g: g["place"])
+        self.assertEqual([g["mean"] for g in places], sorted(g["mean"] for g in places))
+        for key, group in drawn.items():
+            whole = groups[key]
+            self.close(group["estimate"]["centre"], whole["mean"], 5e-4)
+            self.close(group["estimate"]["high"], whole["mean"] + (whole["half_width"] or 0), 5e-4)
+            self.assertEqual((group["parameters"], group["flops_per_token"]), (whole["parameters"], whole["flops_per_token"]))
+            self.assertEqual([run["value"] for run in group["each"] if run["value"] is not None], whole["values"])
+            steps = [record(p)["summary"]["hit"]["step"] for p in self.tmp.glob(f"runs/study/activation={key[1]}+expansion={key[0]}/seed-*/run.json")]
+            self.assertEqual(sorted(run["hit"] for run in group["each"]), sorted(steps))
+            reached = group["reached"]
+            self.assertEqual((len(group["each"]), reached["median"]), (6, whole["median_steps_to_target"]))
+            for step in reached["steps"]:  # nothing is censored here
+                self.close(step["share"], sum(s <= step["time"] for s in steps) / 6, 5e-4)
 
     def test_a_learning_curve_ends_at_the_number_in_the_table(self):
         self.study()
-        for metric, centre in (("val/accuracy", "mean"), ("val/loss", "shown")):
-            page, groups = Page(self.page("runs/study", "--metric", metric)), self.groups(self.compared("runs/study", "--metric", metric))
-            last = {(r["expansion"][0], r["activation"][0]): r for r in self.cells(page, "learning-curves-" + metric.replace("/", "-"))}
-            self.assertEqual(len(last), 9)
-            for key, row in last.items():
-                self.assertEqual(row["step"][1], 200)
-                expected = groups[key]["shown"]["value"] if groups[key]["shown"] else groups[key]["mean"]
-                self.close(row["centre"][1], expected)
-
-    def test_a_dot_is_there_for_every_run_with_its_value(self):
-        self.study()
-        text = self.page("runs/study")
-        page, groups = Page(text), self.groups(self.compared("runs/study"))
-        figure = next(page.all("figure", id="distribution"))
-        form = [e for e in page.all("div", figure) if e[1].get("class", "").startswith("form ylin")]
-        tips = [float(e[1]["data-tip"].split(": ")[1]) for f in form for e in page.all(None, f) if e[1].get("data-tip", "").startswith("seed") and "no value" not in e[1]["data-tip"]]
-        values = [float(v) for g in groups.values() for v in g["values"] if v != "inf"]
-        self.assertEqual(sorted(tips), sorted(values))
+        for metric in ("val/accuracy", "val/loss"):
+            data, groups = self.data(Page(self.page("runs/study", "--metric", metric))), list(self.groups(self.compared("runs/study", "--metric", metric)).values())
+            curves = next(c for c in data["curves"] if c["metric"] == metric)
+            self.assertEqual((len(curves["groups"]), curves["steps"][-1]), (9, 200))
+            for curve, group in zip(curves["groups"], groups):
+                self.close(curve["centre"][-1], group["shown"]["value"] if group["shown"] else group["mean"], 5e-4)
+                self.assertEqual(len(curve["runs"]), 6)
+                for run in curve["runs"]:
+                    written = [json.loads(line) for line in next(self.tmp.glob(f"runs/study/activation={group['value']}+expansion=*/seed-{run['seed']}.*/metrics.jsonl")).read_text().splitlines()]
+                    self.assertEqual([curves["steps"][i] for i in curves["run_steps"]], [row["step"] for row in written])
 
 
 class Size(ReportTest):
-    def test_a_study_of_240_runs_is_under_2_megabytes(self):
-        self.ok("activations", "seeds=20", "-q")
-        self.assertLess(len(self.page("runs/activations").encode()), 2e6)
+    def test_a_page_is_small(self):
+        for seeds, most in ((5, 400e3), (20, 900e3)):
+            self.run_program("activations", f"seeds={seeds}", f"name=a{seeds}", "-q")  # its claims need more seeds
+            self.assertLess(len(self.page(f"runs/a{seeds}").encode()), most)
 
-    def test_tuned_and_growing_studies_show_their_choices_and_looks(self):
-        tuned = {**STUDY, "name": "tuned", "tune": {"train.optimizer.lr": [0.002, 0.01, 0.05], "seeds": 3}, "sweep": {"grid": {"model.ffn.activation": ["relu", "gelu"]}}}
-        self.ok("--config", self.write("tuned.json", tuned), "-q")
-        page = Page(self.page("runs/tuned"))
-        self.assertIn("tuning", [e[1]["id"] for e in page.all("figure")])
-        growing = {**STUDY, "name": "growing", "seeds": {"until": "settled", "max": 24}, "sweep": {"grid": {"model.ffn.activation": ["relu", "gelu"]}}}
-        self.run_program("--config", self.write("growing.json", growing), "-q")
-        page = Page(self.page("runs/growing"))
-        self.assertIn("interim-analyses", [e[1]["id"] for e in page.all("figure")])
-        self.ok("xor", "name=settled", "model.ffn.activation=relu,gelu,silu", "compare.min_effect=5", "seeds=auto", "-q")
-        page = Page(self.page("runs/settled"))
-        pictures = list(page.all("svg", next(page.all("figure", id="interim-analyses")), role="img"))
-        self.assertGreaterEqual(len(pictures), 2)
-        for picture in pictures:  # of either width
-            self.assertIn("no meaningful difference", [page.text(t) for t in page.all("text", picture)])
-
-
-    def tuned(self, seeds):
-        self.ok("--config", self.write("tuned.json", {**STUDY, "name": "tuned", "tune": {"train.optimizer.lr": [0.002, 0.005, 0.01], "metric": "val/loss", "seeds": seeds},
-                                                      "train": {**STUDY["train"], "steps": 60}, "sweep": {"grid": {"model.ffn.activation": ["relu", "gelu"]}}}), "-q")
-        return Page(self.page("runs/tuned"))
+    def test_a_curve_has_few_points_and_keeps_its_ends(self):
+        self.ok("xor", "name=study", "train.steps=3000", "train.eval_every=1", "seeds=2", "train.target=null", "-q")
+        curves = self.data(Page(self.page("runs/study")))["curves"][0]
+        self.assertTrue(80 <= len(curves["steps"]) <= 200 and curves["steps"][0] <= 1 and curves["steps"][-1] == 3000, curves["steps"])
 
     def test_tuning_curves_have_the_interval_of_what_the_choice_is_made_by(self):
         # Of the losses' logarithms, by numbers that are none of the program's: t of 2 degrees of freedom is 4.30265.
-        page = self.tuned(3)
-        figure = next(page.all("figure", id="tuning"))
-        self.assertIn("the geometric mean of the tuning runs that have it, by which the choice is made, with its 95 % interval (Student's t)", page.text(next(page.all("p", figure, **{"class": "reading"}))))
-        table = next(page.all("table", figure))
-        headers = [page.text(e) for e in page.all("th", table)]
+        self.tuned(3)
+        tuning = self.compared("runs/tuned")["tuning"]
+        self.assertEqual(tuning["short_keys"], ["lr"])
         seen = 0
-        for row in page.all("tr", next(page.all("tbody", table))):
-            cells = dict(zip(headers, page.all("td", row)))
-            directory = self.tmp / "runs/tuned/tuning" / f"{page.text(cells['variant'])}+lr={page.text(cells['lr'])}"
-            losses = [record(run)["summary"]["metrics"]["val/loss"]["final"] for run in directory.iterdir() if run.is_dir()]
-            logs = [math.log(x) for x in losses]
-            self.assertEqual(len(logs), 3)
-            error = statistics.stdev(logs) / math.sqrt(3)
-            for name, value in (("centre", 0), ("low", -4.302652730), ("high", 4.302652730)):
-                self.assertTrue(math.isclose(float(cells[name][1]["data-v"]), math.exp(statistics.mean(logs) + value * error), rel_tol=1e-8), name)
-            seen += 1
+        for variant in tuning["variants"]:
+            for point in variant["curve"]:
+                directory = self.tmp / "runs/tuned/tuning" / f"{variant['name']}+lr={point['values'][0]}"
+                losses = [record(run)["summary"]["metrics"]["val/loss"]["final"] for run in directory.iterdir() if run.is_dir()]
+                logs = [math.log(x) for x in losses]
+                self.assertEqual(len(logs), 3)
+                error = statistics.stdev(logs) / math.sqrt(3)
+                for name, value in (("centre", 0), ("low", -4.302652730), ("high", 4.302652730)):
+                    self.assertTrue(math.isclose(point["estimate"][name], math.exp(statistics.mean(logs) + value * error), rel_tol=1e-8), name)
+                seen += 1
         self.assertGreaterEqual(seen, 6)  # the grid grows where its end is best
-        for form in page.all("div", figure):
-            if form[1].get("class", "").startswith("form"):
-                self.assertEqual(len([e for e in page.all("path", form) if e[1].get("class") == "band"]), 2)  # one per variant
 
-    def test_one_tuning_seed_has_no_band_and_none_is_spoken_of(self):
-        page = self.tuned(1)
-        figure = next(page.all("figure", id="tuning"))
-        self.assertNotIn("interval", page.text(next(page.all("p", figure, **{"class": "reading"}))))
-        self.assertFalse([e for e in page.all("path", figure) if e[1].get("class") == "band"])
+
+TOUCHING = ("[...document.querySelectorAll('svg[role=img]')].flatMap(s => { const t = [...s.querySelectorAll('text:not(.in)')].map(x => [x.getBoundingClientRect(), x.textContent]);"
+            "return t.flatMap(([a, x], i) => t.slice(i + 1).filter(([b]) => Math.abs(a.top - b.top) < 4 && a.left < b.right && b.left < a.right).map(([b, y]) => x + ' | ' + y)); })")
 
 
 @unittest.skipUnless(browser.PROGRAM, "no Chromium is installed (Debian: apt-get install chromium)")
 class InABrowser(ReportTest):
+    def open(self, chromium, *arguments, name="study", **options):
+        if not (self.tmp / f"runs/{name}/report.html").exists() or arguments:
+            self.page(f"runs/{name}", *arguments)
+        requests, said = chromium.open(self.tmp / f"runs/{name}/report.html", **options)
+        self.assertEqual(said, [])
+        return requests
+
+    def figures(self, chromium):
+        return chromium.evaluate("[...document.querySelectorAll('figure')].map(f => f.id)")
+
+    def texts(self, chromium, figure):
+        """Those of each picture."""
+        return chromium.evaluate(f"[...document.querySelectorAll('#{figure} svg[role=img]')].map(s => [...s.querySelectorAll('text')].map(t => t.textContent))")
+
+    def tips(self, chromium, figure):
+        return chromium.evaluate(f"[...document.querySelectorAll('#{figure} [data-tip]')].map(m => m.dataset.tip)")
+
+    def test_every_chart_is_there_named_and_says_how_to_read_it(self):
+        self.study()
+        with browser.Browser() as chromium:
+            self.open(chromium)
+            self.assertEqual(self.figures(chromium), ["effects", "steps-to-target", "effect-expansion", "distribution", "learning-curves-val-loss", "heat-map", "cost", "decision-regions"])
+            pictures = chromium.evaluate("[...document.querySelectorAll('figure svg[role=img]')].map(s => s.getAttribute('aria-label'))")
+            self.assertEqual((len(pictures), all(pictures)), (1 + 3 + 1 + 3 + 3 + 1 + 3 + 9, True))
+            self.assertGreater(chromium.evaluate("Math.min(...[...document.querySelectorAll('p.reading')].map(p => p.textContent.length))"), 40)
+            ids = chromium.evaluate("[...document.querySelectorAll('[id]')].map(e => e.id)")
+            self.assertEqual(len(ids), len(set(ids)))
+            values = [float(v) for f in self.compared("runs/study")["facets"] for g in f["groups"] for v in g["values"]]
+            self.assertEqual(sorted(float(tip.split(": ")[1]) for tip in self.tips(chromium, "distribution") if "no value" not in tip), sorted(values))
+            # The effects' marks lie in the order of the effects, and what is written beside them is the table's.
+            pairs = [p for f in self.compared("runs/study")["facets"] for p in f["pairs"]]
+            self.assertEqual([tip.split(": ", 1)[1].split("\n")[0] for tip in self.tips(chromium, "effects")], [p["text"] for p in pairs])
+            at = chromium.evaluate("[...document.querySelectorAll('#effects [data-tip]')].map(m => { const b = m.getBoundingClientRect(); return b.x + b.width / 2; })")
+            effects = [p["effect"]["value"] for p in pairs]
+            pixels = (max(at) - min(at)) / (max(effects) - min(effects))
+            for x, effect in zip(at, effects):
+                self.assertAlmostEqual((x - min(at)) / pixels, effect - min(effects), delta=1.5 / pixels)
+
+    def test_the_first_screen_has_the_answer_the_differences_and_beside_them_the_picture(self):
+        self.study(sweep={"grid": {"model.ffn.activation": ["relu", "gelu", "silu"]}})
+        with browser.Browser() as chromium:
+            self.open(chromium, width=1280, height=900)
+            place = "(s => { const b = document.querySelector(s).getBoundingClientRect(); return [b.left, b.top, b.right, b.bottom]; })"
+            answer, effects, picture, table = (chromium.evaluate(f"{place}('{s}')") for s in ("#answer", "#effects", "#steps-to-target", "#table"))
+            self.assertTrue(answer[3] < effects[1] and effects[2] <= picture[0] and effects[1] == picture[1])
+            self.assertTrue(picture[2] > 1200 and picture[3] <= 900 and table[2] <= picture[0] and table[3] <= 900, (picture, table))
+            self.open(chromium, "--metric", "val/loss", width=1280)
+            self.assertEqual(self.figures(chromium)[:2], ["effects", "learning-curves-val-loss"])
+
+    def test_a_variant_that_alone_gets_there_is_an_arrow_on_an_axis_without_invented_numbers(self):
+        with browser.Browser() as chromium:
+            for name, kinds, arrow, end in (("sooner", "none,positionwise", "←─+│ +better", "M0"), ("later", "positionwise,none", "│─+→ +worse", "M1")):
+                said = self.ok("xor", "seeds=6", "train.steps=100", "-q", "--color=never", f"name={name}", f"model.ffn.kind={kinds}").stdout
+                self.assertRegex(said, arrow)
+                self.open(chromium, name=name)
+                texts, = self.texts(chromium, "effects")
+                self.assertEqual([t for t in texts if t in ("← better", "worse →") or t.strip("+−").isdigit()], ["0", "← better", "worse →"])
+                heads = chromium.evaluate("[...document.querySelectorAll('#effects path.t')].map(p => p.getAttribute('d')).filter(d => (d.match(/L/g) ?? []).length == 2).map(d => Number(d.match(/L([0-9.]+)/)[1]) / p0())"
+                                          .replace("p0()", "document.querySelector('#effects svg').viewBox.baseVal.width"))
+                self.assertEqual(len(heads), 1)
+                self.assertTrue(heads[0] < 0.3 if name == "sooner" else heads[0] > 0.6, heads)
+
+    def test_lost_runs_are_under_way_until_then(self):
+        self.run_program("xor", "name=study", "model.ffn.activation=relu,gelu", "train.optimizer.lr=300", "train.optimizer.kind=sgd", "seeds=3", "train.steps=60",
+                         "train.eval_every=5", "-q")
+        with browser.Browser() as chromium:
+            self.open(chromium)
+            self.assertNotIn("effects", self.figures(chromium))
+            texts, = self.texts(chromium, "steps-to-target")
+            under_way, lost = texts.index("still under way"), texts.index("diverged or failed")
+            for row in (texts[under_way + 1:lost], texts[lost + 1:]):
+                half = len(row) // 2
+                for variant in (row[:half], row[half:]):
+                    self.assertEqual(variant[1:], (["3"] + ["0"] * (half - 2)) if row == texts[under_way + 1:lost] else (["0"] + ["3"] * (half - 2)))
+            lost_tips = [tip for tip in self.tips(chromium, "steps-to-target") if "diverged or failed at" in tip]
+            self.assertEqual(sum(int(re.search(r": (\d+) diverged", tip)[1]) for tip in lost_tips), 6)
+            self.assertIn("never", self.texts(chromium, "distribution")[0])
+
+    def test_a_line_that_ends_because_its_runs_are_lost_says_so_at_its_label(self):
+        self.run_program("xor", "name=study", "train.optimizer.kind=sgd", "train.optimizer.lr=0.1,3000", "seeds=4", "train.steps=60", "-q")
+        with browser.Browser() as chromium:
+            self.open(chromium)
+            for metric in ("val-accuracy", "val-loss"):
+                texts, = self.texts(chromium, "learning-curves-" + metric)
+                self.assertIn("lr 3000 (diverged)", texts)
+                self.assertIn("lr 0.1", texts)
+            self.assertIn("✕: a run diverged or failed", chromium.evaluate("document.querySelector('#learning-curves-val-loss').textContent"))
+
+    def test_a_run_is_no_longer_under_way_at_the_step_at_which_it_gets_there(self):
+        self.ok("xor", "name=study", "model.ffn.activation=relu,silu", "seeds=8", "-q")
+        times = {name: [record(p)["summary"]["hit"]["step"] for p in self.tmp.glob(f"runs/study/*={name}/seed-*/run.json")] for name in ("relu", "silu")}
+        with browser.Browser() as chromium:
+            self.open(chromium)
+            texts, = self.texts(chromium, "steps-to-target")
+            ticks = [int(t) for t in chromium.evaluate("[...document.querySelectorAll('#steps-to-target .tx')].map(t => t.textContent)")]
+            rows = texts[texts.index("still under way") + 1:]
+            seen = 0
+            for name in ("relu", "silu"):
+                counts = rows[rows.index(name) + 1:][:len(ticks)]
+                self.assertEqual(len(times[name]), 8)
+                self.assertEqual([int(x) for x in counts], [sum(t > tick for t in times[name]) for tick in ticks], (name, texts))
+                seen += sum(tick in times[name] for tick in ticks)
+            self.assertGreater(seen, 0)
+
+    def test_curves_of_a_share_are_whole_within_it_and_on_one_axis(self):
+        lr = {"model.ffn.activation": ["relu", "gelu"], "model.ffn.expansion": [1, 4], "train.optimizer.lr": [0.003, 0.03]}
+        self.study(sweep={"grid": lr}, train={"steps": 300, "eval_every": 10, "target": {"metric": "val/accuracy", "at_least": 1}})
+        with browser.Browser() as chromium:
+            self.open(chromium)
+            axes = chromium.evaluate("[...document.querySelectorAll('#learning-curves-val-accuracy svg[role=img]')].map(s => [...s.querySelectorAll('.ty')].map(t => [Number(t.textContent), Number(t.getAttribute('y')) - 4]))")
+            self.assertEqual((len(axes), len({str(axis) for axis in axes})), (4, 1))
+            ticks = dict(axes[0])
+            self.assertTrue(1 in ticks and min(ticks) < 0.5)
+            highest = chromium.evaluate("Math.min(...[...document.querySelectorAll('#learning-curves-val-accuracy svg[role=img] path')].filter(p => /^(band|l)$/.test(p.getAttribute('class'))).flatMap(p =>"
+                                        "[...p.getAttribute('d').matchAll(/[ML][-0-9.]+ ([-0-9.]+)/g)].map(m => Number(m[1]))))")
+            self.assertGreaterEqual(highest, ticks[1] - 0.2)
+            self.assertFalse([text for texts in self.texts(chromium, "learning-curves-val-accuracy") for text in texts if "cut" in text])
+
+    def test_a_loss_that_begins_beyond_the_frame_is_said_to(self):
+        self.ok("xor", "name=study", "model.ffn.activation=relu,gelu", "seeds=3", "train.steps=2000", "train.eval_every=5", "train.optimizer.lr=0.1", "-q")
+        with browser.Browser() as chromium:
+            self.open(chromium)
+            chromium.evaluate("(b => b.checked && b.click())(document.querySelector('#learning-curves-val-loss [data-axis=y]'))")
+            self.assertIn("val/loss; cut: lines begin above", self.texts(chromium, "learning-curves-val-loss")[0])
+
+    def test_a_single_run_has_a_page_of_its_own(self):
+        self.ok("xor", "train.steps=50", "-q")
+        with browser.Browser() as chromium:
+            self.open(chromium, name="xor")
+            self.assertEqual(self.figures(chromium), ["steps-to-target", "learning-curves-val-accuracy", "learning-curves-val-loss", "decision-regions"])
+
+    def test_tuned_and_growing_studies_show_their_choices_and_looks(self):
+        tuned = {**STUDY, "name": "tuned", "tune": {"train.optimizer.lr": [0.002, 0.01, 0.05], "seeds": 3}, "sweep": {"grid": {"model.ffn.activation": ["relu", "gelu"]}}}
+        self.ok("--config", self.write("tuned.json", tuned), "-q")
+        growing = {**STUDY, "name": "growing", "seeds": {"until": "settled", "max": 24}, "sweep": {"grid": {"model.ffn.activation": ["relu", "gelu"]}}}
+        self.run_program("--config", self.write("growing.json", growing), "-q")
+        self.ok("xor", "name=settled", "model.ffn.activation=relu,gelu,silu", "compare.min_effect=5", "seeds=auto", "-q")
+        with browser.Browser() as chromium:
+            self.open(chromium, name="tuned")
+            self.assertEqual(len([tip for tip in self.tips(chromium, "tuning") if "chosen" in tip]), chromium.evaluate("document.querySelectorAll('#tuning circle.ring').length"))
+            self.open(chromium, name="growing")
+            self.assertIn("interim-analyses", self.figures(chromium))
+            for width in (1280, 400):
+                self.open(chromium, name="settled", width=width)
+                self.assertIn("no meaningful difference", self.texts(chromium, "interim-analyses")[0])
+
+    def test_a_tuning_band_is_there_where_there_are_several_seeds(self):
+        with browser.Browser() as chromium:
+            for seeds, bands in ((3, 2), (1, 0)):
+                self.tuned(seeds)
+                self.open(chromium, name="tuned")
+                self.assertEqual(chromium.evaluate("document.querySelectorAll('#tuning path.band').length"), bands)
+                reading = chromium.evaluate("document.querySelector('#tuning .reading').textContent")
+                self.assertEqual("the geometric mean of the tuning runs that have it, by which the choice is made, with its 95 % interval (Student's t)" in reading, bands > 0)
+                self.assertEqual("interval" in reading, bands > 0)
+                self.tmp.joinpath("runs").rename(self.tmp / f"runs-{seeds}")
+
+    def test_names_from_files_stay_text_in_charts(self):
+        label = "<img src=x onerror=alert(1)></script>"
+        self.study(sweep={"zip": [{"model.ffn.activation": ["relu", "gelu"], "label": [label, "b"]}]})
+        with browser.Browser() as chromium:
+            self.open(chromium)
+            self.assertEqual(chromium.evaluate("document.querySelectorAll('img').length"), 0)
+            self.assertEqual(chromium.evaluate("document.querySelector('#steps-to-target .key').textContent"), label)
+
     def test_cells_and_their_numbers_can_be_read_light_and_dark(self):
         self.study()
         self.page("runs/study")
         luminance = ("const lum = c => { const [r, g, b] = c.match(/[0-9.]+/g).map(Number).map(x => x / 255).map(x => x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4);"
                      "return 0.2126 * r + 0.7152 * g + 0.0722 * b; };")
-        cells = ("(() => {" + luminance + "return [...document.querySelectorAll('#heat-map .form.wide rect[data-tip]')].map(r => { const t = r.nextElementSibling;"
+        cells = ("(() => {" + luminance + "return [...document.querySelectorAll('#heat-map rect[data-tip]')].map(r => { const t = r.nextElementSibling;"
                  "const room = r.getBoundingClientRect(), word = t.getBoundingClientRect();"
                  "return [lum(getComputedStyle(r).fill), lum(getComputedStyle(t).fill), Number(t.textContent), word.left >= room.left && word.right <= room.right]; }); })()")
         contrast = lambda a, b: (max(a, b) + 0.05) / (min(a, b) + 0.05)
@@ -568,56 +554,34 @@ class InABrowser(ReportTest):
                             self.assertEqual([r for r in requests if not r.startswith("data:")], [path.resolve().as_uri()])
                             self.assertEqual(said, [])
                             self.assertLessEqual(chromium.evaluate("document.documentElement.scrollWidth"), width)
-                            shown = chromium.evaluate("[...document.querySelectorAll('figure .panel')].map(p => [...p.querySelectorAll('svg')].filter(s => s.getBoundingClientRect().height > 50).length)")
-                            self.assertEqual(shown, [1] * len(shown))
-                            self.assertEqual(len(shown), 3 + 3 + 3 + 1 + 1 + 3 + 9)
+                            self.assertEqual(chromium.evaluate("document.querySelectorAll('figure svg[role=img]').length > 20"), script)
                             ground = chromium.evaluate("getComputedStyle(document.body).backgroundColor")
                             self.assertEqual(ground, "rgb(18, 20, 23)" if dark else "rgb(255, 255, 255)")
-                            small = chromium.evaluate("Math.min(...[...document.querySelectorAll('svg text')].filter(t => t.getBoundingClientRect().height > 0).map("
+                            small = chromium.evaluate("Math.min(16, ...[...document.querySelectorAll('svg text')].filter(t => t.getBoundingClientRect().height > 0).map("
                                                       "t => parseFloat(getComputedStyle(t).fontSize) * t.ownerSVGElement.getBoundingClientRect().width / t.ownerSVGElement.viewBox.baseVal.width))")
                             self.assertGreaterEqual(small, 11)
 
-    def test_bars_keep_their_size_in_every_window_whatever_stands_beside_them(self):
-        grid = {"model.ffn.activation": ["relu", "gelu"], "model.ffn.expansion": [1, 4], "train.optimizer.lr": [0.003, 0.03], "train.batch_size": [16, 32]}
-        self.study(seeds=2, sweep={"grid": grid})
-        self.page("runs/study")
-        with browser.Browser() as chromium:
-            for width in (400, 640, 721, 800, 901, 1000, 1100, 1300, 1500):
-                with self.subTest(width=width):
-                    chromium.open(self.tmp / "runs/study/report.html", width=width)
-                    bars = chromium.evaluate("[...document.querySelectorAll('.bar svg')].map(s => s.getBoundingClientRect().width)")
-                    self.assertEqual((len(bars), set(bars)), (9, {260}))
-                    self.assertLessEqual(chromium.evaluate("document.documentElement.scrollWidth"), width)
-                    scrolls = chromium.evaluate("(s => s.scrollWidth > s.clientWidth)(document.querySelector('#table .scroll'))")
-                    self.assertFalse(scrolls)
-
     def test_labels_stand_apart_and_a_table_that_fits_is_one(self):
         self.ok("xor", "model.ffn.activation=relu,gelu", "seeds=6", "compare.metric=val/loss", "-q", "name=study")
-        self.page("runs/study")
-        touching = ("[...document.querySelectorAll('svg')].filter(s => s.getBoundingClientRect().height > 0).flatMap(s => { const t = [...s.querySelectorAll('text')].map(x => [x.getBoundingClientRect(), x.textContent]);"
-                    "return t.flatMap(([a, x], i) => t.slice(i + 1).filter(([b]) => Math.abs(a.top - b.top) < 4 && a.left < b.right + 2 && b.left < a.right + 2).map(([b, y]) => x + ' | ' + y)); })")
         with browser.Browser() as chromium:
-            chromium.open(self.tmp / "runs/study/report.html", width=1600)
+            self.open(chromium, width=900)
             table = chromium.evaluate("document.querySelector('#table table').scrollWidth")
-            for width in (380, 800, 840, 1200):
+            for width in (380, 800, 840, 1280):
                 with self.subTest(width=width):
-                    chromium.open(self.tmp / "runs/study/report.html", width=width)
-                    self.assertIn("%", chromium.evaluate("document.querySelector('th.bar').textContent"))
-                    self.assertEqual(chromium.evaluate(touching), [])
+                    self.open(chromium, width=width)
+                    self.assertTrue(any("%" in text for text in self.texts(chromium, "effects")[0]))
+                    self.assertEqual(chromium.evaluate(TOUCHING), [])
             for more, display in ((32 + 36, "table"), (31, "block")):  # the page's edges
-                chromium.open(self.tmp / "runs/study/report.html", width=table + more)
+                self.open(chromium, width=table + more)
                 self.assertEqual(chromium.evaluate("getComputedStyle(document.querySelector('#table table')).display"), display)
 
     def test_the_last_label_of_an_axis_of_steps_is_there_and_all_are_whole(self):
         self.study(seeds=2, train={**STUDY["train"], "steps": 1000, "eval_every": 500, "target": {"metric": "val/loss", "at_most": 10}})  # all get there at once
-        self.page("runs/study")
         with browser.Browser() as chromium:
             for width in (380, 1200):
-                chromium.open(self.tmp / "runs/study/report.html", width=width)
+                self.open(chromium, width=width)
                 for figure in ("learning-curves-val-loss", "steps-to-target"):
-                    labels = chromium.evaluate("[...document.querySelectorAll('#" + figure + " svg')].filter(s => s.getBoundingClientRect().height > 50).map(s => {"
-                                               "const ends = [...s.querySelectorAll('path.ax')].map(p => (p.getAttribute('d') || '').match(/^M(\\S+) \\S+L\\1 (\\S+)$/)).filter(m => m).map(m => Number(m[2]));"
-                                               "return [...s.querySelectorAll('text')].filter(t => Math.abs(Number(t.getAttribute('y')) - Math.max(...ends) - 13) < 0.2).map(t => t.textContent); })")
+                    labels = chromium.evaluate(f"[...document.querySelectorAll('#{figure} svg[role=img]')].map(s => [...s.querySelectorAll('.tx')].map(t => t.textContent))")
                     self.assertTrue(labels)
                     for each in labels:
                         self.assertTrue(each)
@@ -625,29 +589,33 @@ class InABrowser(ReportTest):
                     if figure.startswith("learning"):
                         self.assertEqual({each[-1] for each in labels}, {"1000"})
 
-    def test_axes_switch_legends_toggle_and_marks_say_what_they_are(self):
+    def test_axes_switch_legends_toggle_marks_say_what_they_are_and_a_frame_enlarges(self):
         self.study()
-        self.page("runs/study")
         with browser.Browser() as chromium:
-            chromium.open(self.tmp / "runs/study/report.html")
-            shown = "[...document.querySelectorAll('#learning-curves-val-loss .panel:first-child .form')].filter(f => f.getBoundingClientRect().height > 0).map(f => f.className).join()"
-            before = chromium.evaluate(shown)
+            self.open(chromium)
+            label = lambda: self.texts(chromium, "learning-curves-val-loss")[0]
+            before = label()
             chromium.evaluate("document.querySelector('#learning-curves-val-loss [data-axis=y]').click()")
-            after = chromium.evaluate(shown)
-            self.assertEqual({before, after}, {"form xlin ylog", "form xlin ylin"})
-            lines = "[...document.querySelectorAll('#steps-to-target .panel:first-child .form.xlin .s')].filter(g => g.getBoundingClientRect().height > 0).length"
+            self.assertEqual({"val/loss (logarithmic)" in before, "val/loss (logarithmic)" in label()}, {True, False})
+            lines = "document.querySelectorAll('#steps-to-target path.l').length"
             all_lines = chromium.evaluate(lines)
             chromium.evaluate("document.querySelector('#steps-to-target button.key').click()")
-            self.assertLess(chromium.evaluate(lines), all_lines)
-            place = chromium.evaluate("(() => { const m = document.querySelector('#distribution .form:not(.ylog) [data-tip]'); m.scrollIntoView({block: 'center'});"
-                                      "const b = m.getBoundingClientRect(); return [b.x + b.width / 2, b.y + b.height / 2, m.dataset.tip]; })()")
-            chromium.move_to(place[0], place[1])
-            tip = chromium.evaluate("document.querySelector('#tip').hidden ? '' : document.querySelector('#tip').textContent")
-            self.assertRegex(tip, r"^seed \d+: \d+")
-            place = chromium.evaluate("(() => { const m = [...document.querySelectorAll('#learning-curves-val-loss [data-cursor]')].find(r => r.getBoundingClientRect().height > 0);"
-                                      "m.scrollIntoView({block: 'center'}); const b = m.getBoundingClientRect(); return [b.x + 0.7 * b.width, b.y + 3]; })()")
+            self.assertEqual(all_lines - chromium.evaluate(lines), 3)  # a panel each
+            place = chromium.evaluate("(() => { const m = document.querySelector('#distribution [data-tip]'); m.scrollIntoView({block: 'center'});"
+                                      "const b = m.getBoundingClientRect(); return [b.x + b.width / 2, b.y + b.height / 2]; })()")
             chromium.move_to(*place)
+            self.assertRegex(chromium.evaluate("document.querySelector('#tip').hidden ? '' : document.querySelector('#tip').textContent"), r"^seed \d+: \d+")
+            box = chromium.evaluate("(() => { const m = document.querySelector('#learning-curves-val-loss svg[role=img]');"
+                                    "m.scrollIntoView({block: 'center'}); const b = m.getBoundingClientRect(); return [b.x, b.y, b.width, b.height]; })()")
+            chromium.move_to(box[0] + 0.7 * box[2], box[1] + 26)
             self.assertRegex(chromium.evaluate("document.querySelector('#tip').textContent"), r"(?s)^step \d+\nrelu .*\ngelu .*\nsilu ")
+            last = "Number([...document.querySelector('#learning-curves-val-loss svg[role=img]').querySelectorAll('.tx')].at(-1).textContent)"
+            whole = chromium.evaluate(last)
+            for kind, x, y in (("mousePressed", 0.3, 40), ("mouseMoved", 0.6, 100), ("mouseReleased", 0.6, 140)):
+                chromium.call("Input.dispatchMouseEvent", {"type": kind, "x": box[0] + x * box[2], "y": box[1] + y, "button": "left", "clickCount": 1, "buttons": 1})
+            self.assertLess(chromium.evaluate(last), whole)
+            chromium.evaluate("[...document.querySelectorAll('#learning-curves-val-loss button')].find(b => b.textContent == 'whole picture').click()")
+            self.assertEqual(chromium.evaluate(last), whole)
 
     def test_print_is_light_and_whole(self):
         self.study(seeds=2)

@@ -120,45 +120,46 @@ class Surfaces(ProgramTest):
         corner = surface["values"][:2], surface["values"][-2:]
         self.assertTrue(corner[0][1] > 0.9 and corner[1][0] > 0.9, corner)
         self.assertIn("more probable is low. Validation examples: 0 high, 1 low.", " ".join(self.ok("inspect", run).stdout.split()))
-        figure = self.report(config, "seeds=2")[1]["decision-regions"]
-        self.assertTrue("Decision regions over width (standardised) and height (standardised)" in figure and "</svg>low</span>" in figure)
+        surface = self.report(config, "seeds=2")[0]["surfaces"][0]
+        self.assertEqual((surface["inputs"], surface["kinds"]), (["width (standardised)", "height (standardised)"], ["high", "low"]))
         table.write_text("\n".join(["width,height,size", *rows[1:]]))
-        self.ok("report", "runs/table")
-        self.assertNotIn("decision-regions", (self.tmp / "runs/table/report.html").read_text())
+        self.assertEqual(self.drawn("table")["panels"], [])
         self.assertIn("is not the table", self.fails(3, "inspect", run))
+
+    def drawn(self, study):
+        self.ok("report", f"runs/{study}")
+        page = (self.tmp / f"runs/{study}/report.html").read_text()
+        return json.loads(re.search('id="data">(.*?)</script>', page)[1])["surfaces"]
 
     def report(self, config, *overrides):
         self.ok(self.write("config.json", config), *overrides, "-q")
-        self.ok("report", f"runs/{config['name']}", "--figures", "figures")
-        page = (self.tmp / f"runs/{config['name']}/report.html").read_text()
-        return page, {figure: body for figure, body in re.findall(r'<figure id="(decision-regions|fitted-curve|output-plane)".*?(<h2>.*?)</figure>', page, re.S)}
+        return self.drawn(config["name"])["panels"]
 
     def test_a_report_has_a_panel_per_variant_with_three_seeds(self):
-        page, figures = self.report(CIRCLE, "model.ffn.activation=relu,tanh", "seeds=4")
-        self.assertEqual(list(figures), ["decision-regions"])
-        self.assertIn("A square for each of the first 3 seeds that left weights. The colour is", figures["decision-regions"])
-        panels = figures["decision-regions"].split('<div class="panel">')[1:]
-        self.assertEqual([re.search("<h3>(.*?)</h3>", panel)[1] for panel in panels], ["relu", "tanh"])
+        panels = self.report(CIRCLE, "model.ffn.activation=relu,tanh", "seeds=4")
+        self.assertEqual([(panel["title"], panel["names"]) for panel in panels], [(name, ["seed 0", "seed 1", "seed 2"]) for name in ("relu", "tanh")])
         for panel in panels:
-            self.assertEqual(re.findall("seed [0-9]", panel.split("<details>")[0].split("</desc>")[1]), ["seed 0", "seed 1", "seed 2"])
-            self.assertEqual(panel.count('<g class="cells"'), 3)
-            self.assertEqual(panel.count('class="m"') + panel.count('class="m h"'), 3 * 120)
-            self.assertGreater(panel.count('class="pair"'), 6)
-        self.assertTrue((self.tmp / "figures/decision-regions-1-relu.svg").exists())
-        shares = [float(value) for value in re.findall(r"<td>class 1</td><td data-v=\"(.*?)\"", figures["decision-regions"])]
-        self.assertEqual(len(shares), 6)
-        run = run_at(self.tmp / "runs/circle/activation=relu/seed-0")
-        values = self.surface(run)["values"]
-        self.assertAlmostEqual(shares[0], sum(p > 0.5 for p in values[1::2]) / 1e4, places=12)
+            for surface in panel["surfaces"]:
+                self.assertEqual((surface["kind"], len(surface["marks"])), ("classes", 120))
+        values = self.surface(run_at(self.tmp / "runs/circle/activation=relu/seed-0"))["values"]
+        cells = panels[0]["surfaces"][0]["cells"]
+        codes = [code for code, count in zip(cells["runs"][::2], cells["runs"][1::2]) for _ in range(count)]
+        self.assertEqual(len(codes), cells["side"] ** 2)
+        for at, code in enumerate(codes):  # a row after the other from below, the second input's
+            column, row = ((2 * x + 1) * 100 // (2 * cells["side"]) for x in (at % cells["side"], at // cells["side"]))
+            probability = values[2 * (100 * row + column) + 1]
+            self.assertEqual(code // 9, probability > 0.5)
+            self.assertAlmostEqual(code % 9 / 8, abs(2 * probability - 1), delta=0.0626)
 
     def test_a_report_has_curves_of_numbers_and_nothing_of_other_tasks(self):
-        _, figures = self.report(SINE, "model.ffn.d_ff=8,16", "seeds=2")
-        self.assertEqual(list(figures), ["fitted-curve"])
-        curves = re.findall(r'<path class="l"', figures["fitted-curve"].split('<div class="panels')[1])
-        self.assertEqual(len(curves), 4)
-        self.assertEqual(self.report({**CIRCLE, "name": "bits", "task": {"kind": "xor", "bits": 3}}, "seeds=2")[1], {})
+        panels = self.report(SINE, "model.ffn.d_ff=8,16", "seeds=2")
+        self.assertEqual([[surface["kind"] for surface in panel["surfaces"]] for panel in panels], [["curve"] * 2] * 2)
+        values = self.surface(run_at(self.tmp / "runs/sine/d_ff=16/seed-1"))["values"]
+        for drawn, value in zip(panels[1]["surfaces"][1]["values"], values, strict=True):
+            self.assertAlmostEqual(drawn, value, delta=6e-4 * abs(value))
+        self.assertEqual(self.report({**CIRCLE, "name": "bits", "task": {"kind": "xor", "bits": 3}}, "seeds=2"), [])
         # Without weights there is nothing to draw.
-        self.assertEqual(self.report({**CIRCLE, "name": "brief", "keep": "summary"}, "seeds=2")[1], {})
+        self.assertEqual(self.report({**CIRCLE, "name": "brief", "keep": "summary"}, "seeds=2"), [])
 
     @unittest.skipUnless(browser.PROGRAM, "no Chromium is installed (Debian: apt-get install chromium)")
     def test_pictures_fit_at_every_width_light_and_dark(self):
@@ -169,6 +170,9 @@ class Surfaces(ProgramTest):
                 for width, dark in ((400, False), (400, True), (1600, False), (1600, True)):
                     _, said = chromium.open(self.tmp / f"runs/{name}/report.html", width=width, dark=dark)
                     self.assertEqual(said, [])
+                    shapes = chromium.evaluate("[...document.querySelectorAll('#decision-regions .cells, #fitted-curve svg[role=img] path.l')].length")
+                    self.assertEqual(shapes, 2 * 3)
+                    self.assertEqual(chromium.evaluate("document.querySelectorAll('#decision-regions path.m, #fitted-curve svg[role=img] path.m').length") > 100, True)
                     self.assertLessEqual(chromium.evaluate("document.documentElement.scrollWidth"), width)
 
 

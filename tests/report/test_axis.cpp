@@ -187,12 +187,6 @@ TEST_CASE("an axis is a little wider than its values, and has a length whatever 
   CHECK(axis_for({2, 3}, AxisKind::linear, /*with_zero=*/true).low == 0);
 }
 
-TEST_CASE("levels over three doublings stand on an axis of doublings") {
-  CHECK(kind_for_levels({1, 2, 4, 8}) == AxisKind::log2);
-  CHECK(kind_for_levels({1, 2, 4}) == AxisKind::linear);
-  CHECK(kind_for_levels({0, 8}) == AxisKind::linear);
-}
-
 TEST_CASE("labels of ticks are short") {
   CHECK(tick_label(0) == "0");
   CHECK(tick_label(0.1 + 0.2) == "0.3");

@@ -1,6 +1,5 @@
 // What a group's learning curve is at a step, and which steps and seeds are drawn.
 #include "ffn/report/curves.hpp"
-#include "ffn/report/frame.hpp"
 #include "support/catch_plain.hpp"
 
 using namespace ffn;
@@ -78,10 +77,4 @@ TEST_CASE("losses and their gradients have a floor, and what is 0 for other reas
   CHECK(floor_text(set).empty());
   set.floor = 1e-8;
   CHECK(floor_text(set) == "values below 10⁻⁸ count as 10⁻⁸");
-}
-
-TEST_CASE("labels at the ends of lines do not touch, and stay where there is room") {
-  CHECK(spread_labels({10, 50}, 14, 0, 100) == std::vector<double>{10, 50});
-  CHECK(spread_labels({50, 50, 50}, 14, 0, 100) == std::vector<double>{50, 64, 78});
-  CHECK(spread_labels({99, 100}, 14, 0, 100) == std::vector<double>{86, 100});
 }

@@ -42,4 +42,21 @@ std::vector<const GroupResult*> best_groups(const Comparison& c, const Facet& fa
   return best;
 }
 
+std::map<const GroupResult*, std::size_t> overall_places(const Comparison& c) {
+  std::vector<std::pair<Rank, const GroupResult*>> ranked;
+  for (const auto& facet : c.facets) {
+    for (const auto& group : facet.groups) {
+      if (const auto rank = rank_of(group)) ranked.emplace_back(*rank, &group);
+    }
+  }
+  std::stable_sort(ranked.begin(), ranked.end(), [&](const auto& a, const auto& b) { return ranks_before(c, a.first, b.first); });
+  std::map<const GroupResult*, std::size_t> places;
+  std::size_t place = 0;
+  for (std::size_t i = 0; i < ranked.size(); ++i) {
+    if (i > 0 && ranks_before(c, ranked[i - 1].first, ranked[i].first)) place = i;
+    places[ranked[i].second] = place;
+  }
+  return places;
+}
+
 }  // namespace ffn

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,5 +36,8 @@ bool ranks_before(const Comparison& comparison, const Rank& a, const Rank& b);
 /// The best groups of a facet by rank, bad runs aside: several if they are equal; none where no group has a value, or where no run got
 /// there.
 std::vector<const GroupResult*> best_groups(const Comparison& comparison, const Facet& facet);
+
+/// Over all facets, 0 the first; equal ranks share a place, and groups without a value have none.
+std::map<const GroupResult*, std::size_t> overall_places(const Comparison& comparison);
 
 }  // namespace ffn

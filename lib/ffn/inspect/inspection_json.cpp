@@ -1,5 +1,6 @@
 #include "ffn/inspect/inspection_json.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -71,7 +72,11 @@ Json neuron_json(const Inspection& inspection, const NeuronPlace& place, const E
   return out;
 }
 
-Json hidden_json(const Inspection& inspection, std::size_t block, std::size_t part) {
+struct PatternLimits {
+  std::size_t kinds = 64, neurons = 64;
+};
+
+Json hidden_json(const Inspection& inspection, std::size_t block, std::size_t part, const PatternLimits& most) {
   const auto& report = inspection.blocks[block].hidden[part];
   const auto if_finite = [&](const auto& x) { return report.finite ? Json(x) : Json(); };
   Json out = {{"tokens", report.tokens},
@@ -94,13 +99,10 @@ Json hidden_json(const Inspection& inspection, std::size_t block, std::size_t pa
     out["agreement"] = report.agreement->share;
     out["agreement_by_chance"] = report.agreement->by_chance;
   }
-  const auto patterns = patterns_of(inspection.values[block].hidden[part], inspection.kinds, 64, 64);
+  const auto patterns = patterns_of(inspection.values[block].hidden[part], inspection.kinds, most.kinds, most.neurons);
   Json kinds = Json::array();
   for (const auto kind : patterns.kinds) kinds.push_back(inspection.kinds.names[static_cast<std::size_t>(kind)]);
   out["patterns"] = {{"inputs", kinds}, {"neurons", patterns.neurons}, {"mean", patterns.mean}};
-  Json neurons = Json::array();
-  for (const auto& neuron : report.neurons) neurons.push_back(neuron_json(inspection, {block, part, neuron.index}, {3, 0, 24}));
-  out["each"] = std::move(neurons);
   return out;
 }
 
@@ -155,7 +157,10 @@ Json to_json(const Inspection& inspection, const NeuronPlace& place) {
   return out;
 }
 
-Json to_json(const Inspection& inspection) {
+namespace {
+
+// Without its neurons one by one, and without its surface.
+Json outline_json(const Inspection& inspection, const PatternLimits& most) {
   Json out = {{"inputs", inspection.inputs.source},
               {"tokens", inspection.inputs.num_tokens()},
               {"near_zero_below", kNearZero},
@@ -165,7 +170,7 @@ Json to_json(const Inspection& inspection) {
     const auto& report = inspection.blocks[b];
     Json block = {{"block", b}};
     Json hidden = Json::array();
-    for (std::size_t part = 0; part < report.hidden.size(); ++part) hidden.push_back(hidden_json(inspection, b, part));
+    for (std::size_t part = 0; part < report.hidden.size(); ++part) hidden.push_back(hidden_json(inspection, b, part, most));
     block["hidden"] = std::move(hidden);
     if (report.routing) block["routing"] = routing_json(*report.routing, inspection.kinds);
     Json heads = Json::array();
@@ -182,8 +187,88 @@ Json to_json(const Inspection& inspection) {
     blocks.push_back(std::move(block));
   }
   out["blocks"] = std::move(blocks);
+  return out;
+}
+
+// As a picture has them: runs of [kind · 9 + strength in eighths, cells], -1 without a number, on at most `most` × `most` places.
+Json cells_json(const Surface& s, std::int64_t most) {
+  constexpr std::int64_t kLevels = 8;
+  const std::int64_t side = std::min(s.side, most);
+  std::vector<std::int64_t> runs;
+  for (std::int64_t row = 0; row < side; ++row) {
+    for (std::int64_t column = 0; column < side; ++column) {
+      const auto cell = s.cell((2 * column + 1) * s.side / (2 * side), (2 * row + 1) * s.side / (2 * side));
+      const std::int64_t code = cell.kind < 0 ? -1 : cell.kind * (kLevels + 1) + std::lround(cell.strength * kLevels);
+      if (runs.empty() || runs[runs.size() - 2] != code) runs.insert(runs.end(), {code, 0});
+      ++runs.back();
+    }
+  }
+  return {{"side", side}, {"runs", runs}};
+}
+
+}  // namespace
+
+Json to_json(const Inspection& inspection) {
+  Json out = outline_json(inspection, {});
+  for_each_part(inspection, [&](std::size_t b, std::size_t part, const HiddenReport& report) {
+    Json& each = out["blocks"][b]["hidden"][part]["each"] = Json::array();
+    for (const auto& neuron : report.neurons) each.push_back(neuron_json(inspection, {b, part, neuron.index}, {3, 0, 24}));
+  });
   if (inspection.surface) out["surface"] = surface_json(*inspection.surface);
   return out;
+}
+
+Json drawn_json(const Inspection& inspection) {
+  Json out = outline_json(inspection, is_mixture(inspection) ? PatternLimits{24, 64} : PatternLimits{40, 80});
+  out["pattern_rows"] = !inspection.inputs.shape.tokens    ? "an input"
+                        : inspection.kinds.tokens_each > 1 ? "what the last tokens are"
+                                                           : "a character";
+  out["kinds"] = inspection.kinds.names.size();
+  if (inspection.surface)
+    out["surfaces"] = {{"panels", {drawn_json(SurfacePanel{"", {""}, {*inspection.surface}})}}, {"notes", Json::array()}};
+  return out;
+}
+
+Json drawn_json(const SurfacePanel& panel) {
+  constexpr std::int64_t kAlone = 100, kBeside = 44;  // places
+  const std::size_t most_examples = panel.surfaces.size() == 1 ? 2000 : 120;
+  Json out = {{"title", panel.title}, {"names", panel.names}, {"surfaces", Json::array()}};
+  for (const auto& s : panel.surfaces) {
+    Json one = surface_json(s);
+    one.erase("values");
+    one.erase("examples");
+    if (s.kind == Surface::Kind::curve) one["values"] = s.values;
+    else one["cells"] = cells_json(s, panel.surfaces.size() == 1 ? kAlone : kBeside);
+    const std::size_t stride = (s.examples.size() + most_examples - 1) / most_examples;
+    for (std::size_t i = 0; i < s.examples.size(); i += stride) {
+      const auto& e = s.examples[i];
+      one["marks"].push_back({e.x, e.y, e.kind, e.trained ? 1 : 0});
+    }
+    if (s.kind == Surface::Kind::curve && !out["surfaces"].empty()) one.erase("marks");  // they are those of the first
+    out["surfaces"].push_back(std::move(one));
+  }
+  return out;
+}
+
+Json to_json(const Trace& trace, const Inputs& inputs) {
+  const auto step_json = [](const TraceStep& step) -> Json {
+    return {{"name", step.name}, {"meaning", step.meaning}, {"rows", step.rows}, {"width", step.width}, {"values", step.values}};
+  };
+  Json blocks = Json::array();
+  for (const auto& block : trace.blocks) {
+    Json steps = Json::array();
+    for (const auto& step : block.steps) steps.push_back(step_json(step));
+    Json heads = Json::array();
+    for (const auto& head : block.attention) heads.push_back(step_json(head));
+    blocks.push_back({{"attention", heads}, {"routes", block.routes}, {"steps", steps}});
+  }
+  Json outcomes = Json::array();
+  for (const auto& classes : trace.outcomes) {
+    Json each = classes.empty() ? Json() : Json::array();
+    for (const auto& outcome : classes) each.push_back({{"class", inputs.class_name(outcome.index)}, {"probability", outcome.logit}});
+    outcomes.push_back(each);
+  }
+  return {{"tokens", trace.tokens}, {"blocks", blocks}, {"outcomes", outcomes}, {"notes", trace.notes}};
 }
 
 }  // namespace ffn::inspect

@@ -4,13 +4,13 @@
 #include <cmath>
 #include <cstdlib>
 #include <functional>
+#include <nlohmann/json.hpp>
 
 #include "ffn/base/suggest.hpp"
-#include "ffn/inspect/figures.hpp"
+#include "ffn/inspect/inspection_json.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/html.hpp"
 #include "ffn/report/shades.hpp"
-#include "ffn/report/svg.hpp"
 
 namespace ffn::inspect {
 
@@ -21,6 +21,10 @@ using pictures::Numbers;
 using pictures::paragraph;
 
 namespace {
+
+std::string part_title(const Inspection& i, std::size_t block, std::size_t part) {
+  return "Block " + std::to_string(block) + (i.blocks[block].routing ? ", expert " + std::to_string(part) : "");
+}
 
 constexpr int kShades = 10;                                // either way: of text, in which fewer are told apart
 constexpr std::size_t kNeuronsShown = 12;                  // with their examples, per hidden layer
@@ -219,12 +223,6 @@ std::string experts_section(const Inspection& i) {
                  text + html_numbers(numbers));
 }
 
-std::string html_figures(const std::vector<pictures::Figure>& figures) {
-  std::string out;
-  for (const auto& figure : figures) out += pictures::html_figure(figure);
-  return out;
-}
-
 std::string header(const std::string& heading, const PageFacts& facts, const std::string& shown) {
   return "<header><h1>" + escaped(heading + facts.title) + "</h1>\n" + paragraph(facts.layer + " · written " + facts.written, "meta") +
          paragraph(shown, "meta") + "</header>\n";
@@ -235,11 +233,9 @@ std::string header(const std::string& heading, const PageFacts& facts, const std
 std::string page(const Inspection& i, const PageFacts& facts) {
   std::string body = header("Inside ", facts, "Shown to it: " + i.inputs.source + ".");
   for (const auto& note : i.notes) body += paragraph("Note: " + note + ".", "note");
-  if (i.surface) body += html_figures(figures_of({SurfacePanel{"", {""}, {*i.surface}}}));
-  const auto figures = figures_of(i);
-  body += experts_section(i) + html_figures(figures.of_experts) + layers_section(i) + html_figures(figures.of_neurons) +
-          examples_section(i) + neurons_section(i) + html_figures(figures.of_attention);
-  return pictures::html_document("Inside " + facts.title, facts.version, body, kRules);
+  body += pictures::chart_place("first") + experts_section(i) + layers_section(i) + pictures::chart_place("charts") + examples_section(i) +
+          neurons_section(i);
+  return pictures::html_document("Inside " + facts.title, facts.version, body, drawn_json(i), kRules);
 }
 
 std::string trace_page(const Trace& trace, const Inputs& inputs, const PageFacts& facts) {
@@ -247,13 +243,13 @@ std::string trace_page(const Trace& trace, const Inputs& inputs, const PageFacts
       header("Step by step through ", facts,
              format_count(trace.tokens.size()) + (trace.tokens.size() == 1 ? " token: " : " tokens: ") + join(trace.tokens, " "));
   for (const auto& note : trace.notes) body += paragraph("Note: " + note + ".", "note");
-  body += html_figures(figures_of(trace));
+  body += pictures::chart_place("first") + pictures::chart_place("charts");
   Numbers numbers{{"token", "what the network says"}, {}};
   for (std::size_t n = 0; n < trace.tokens.size(); ++n) numbers.rows.push_back({{trace.tokens[n]}, {join(trace.outcome_names(n, inputs))}});
   body += section("outcome", "What the network says",
                   inputs.shape.target == Target::classes ? "The most probable classes behind each token." : "The outputs for each input.",
                   html_numbers(numbers));
-  return pictures::html_document("Step by step through " + facts.title, facts.version, body);
+  return pictures::html_document("Step by step through " + facts.title, facts.version, body, to_json(trace, inputs));
 }
 
 }  // namespace ffn::inspect

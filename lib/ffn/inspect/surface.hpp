@@ -8,7 +8,6 @@
 
 #include "ffn/base/tensor_data.hpp"
 #include "ffn/config/run_config.hpp"
-#include "ffn/report/figure.hpp"
 
 namespace ffn::inspect {
 
@@ -54,7 +53,5 @@ struct SurfacePanel {
   std::vector<std::string> names;  ///< of the surfaces: "seed 0"
   std::vector<Surface> surfaces;
 };
-/// A figure for each kind of surface; every panel has one at least.
-std::vector<pictures::Figure> figures_of(const std::vector<SurfacePanel>& panels);
 
 }  // namespace ffn::inspect

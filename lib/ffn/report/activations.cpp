@@ -2,8 +2,6 @@
 
 #include <cmath>
 
-#include "ffn/report/frame.hpp"
-
 namespace ffn::pictures {
 
 namespace {
@@ -24,27 +22,6 @@ std::vector<Sample> samples(const Activation& a) {
     out.push_back({z, shown(value_at(a, z)), jumps ? std::nan("") : shown(slope_at(a, z))});
   }
   return out;
-}
-
-std::string draw(const Activation& a, const Form& form, const std::string& style) {
-  const FrameText text{std::string(a.name) + ": " + a.formula, "The function as a line, its derivative dashed, from −3 to 3.", "z",
-                       "φ(z), dashed φ′(z)"};
-  Frame frame(form, text, kX, kY, {});
-  frame.svg.line(frame.left, frame.y.at(0), frame.right, frame.y.at(0), "ax");
-  frame.begin_clip();
-  std::vector<Point> value, slope;
-  for (const auto& sample : samples(a)) {
-    value.push_back({frame.x.at(sample.z), frame.y.at(sample.value)});
-    slope.push_back({frame.x.at(sample.z), frame.y.at(sample.slope)});
-  }
-  frame.svg.open(series_class(1));
-  frame.svg.path(slope, "l");
-  frame.svg.close();
-  frame.svg.open(series_class(0));
-  frame.svg.path(value, "l");
-  frame.svg.close();
-  frame.end_clip();
-  return frame.svg.element(style);
 }
 
 }  // namespace
@@ -71,17 +48,6 @@ TerminalChart activation_chart(const Activation& a) {
   }
   chart.lines = {slope, value};
   return chart;
-}
-
-Figure activation_figure(const std::vector<Activation>& activations) {
-  Figure out;
-  out.id = "activations";
-  out.heading = "Activation functions";
-  out.reading = "Line: the function; dashed: its derivative.";
-  out.wide = false;
-  for (const auto& a : activations)
-    out.panels.push_back({a.name, [&a](const Form& form, const std::string& style) { return draw(a, form, style); }});
-  return out;
 }
 
 }  // namespace ffn::pictures

@@ -2,16 +2,12 @@
 #pragma once
 
 #include "ffn/kernels/activations.hpp"
-#include "ffn/report/figure.hpp"
 #include "ffn/report/terminal_chart.hpp"
 
 namespace ffn::pictures {
 
 /// φ as a line and φ′ as dots; the same axes for all.
 TerminalChart activation_chart(const Activation& activation);
-
-/// A panel for each.
-Figure activation_figure(const std::vector<Activation>& activations);
 
 /// φ(z) and φ′(z) in double.
 double value_at(const Activation& activation, double z);

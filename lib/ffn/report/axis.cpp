@@ -161,11 +161,6 @@ Axis axis_for(std::vector<double> values, AxisKind kind, bool with_zero) {
   return {low / margin, high * margin, kind};
 }
 
-AxisKind kind_for_levels(const std::vector<double>& levels) {
-  const auto [least, most] = std::minmax_element(levels.begin(), levels.end());
-  return !levels.empty() && *least > 0 && *most / *least >= 8 ? AxisKind::log2 : AxisKind::linear;
-}
-
 std::string with_power(double value) {
   char text[40];
   std::snprintf(text, sizeof text, "%.2e", std::abs(value));

@@ -39,9 +39,6 @@ std::vector<Tick> ticks(const Axis& axis, int count);
 /// finite. `with_zero`: a bar or a difference is seen from there.
 Axis axis_for(std::vector<double> values, AxisKind kind, bool with_zero = false);
 
-/// log2 where the values are positive and span a factor of 8 or more.
-AxisKind kind_for_levels(const std::vector<double>& levels);
-
 /// "1", "0.25", "12k", "10⁻⁴", "2·10⁻⁶"; − is U+2212.
 std::string tick_label(double value);
 

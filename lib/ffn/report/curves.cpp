@@ -16,8 +16,6 @@ namespace ffn::pictures {
 
 namespace {
 
-constexpr std::size_t kMostSteps = 80;
-
 struct RunValues {
   const GroupRun* run;
   std::vector<MetricValues> rows;
@@ -192,7 +190,7 @@ std::vector<CurvePoint> curve_points(const std::vector<std::int64_t>& steps, con
   return out;
 }
 
-std::vector<CurveSet> read_curves(const Comparison& comparison, const std::vector<CurveRequest>& requests) {
+std::vector<CurveSet> read_curves(const Comparison& comparison, const std::vector<CurveRequest>& requests, std::size_t most_steps) {
   std::vector<std::string> names;
   for (const auto& request : requests) names.push_back(request.metric);
   std::vector<RunValues> all;
@@ -209,7 +207,7 @@ std::vector<CurveSet> read_curves(const Comparison& comparison, const std::vecto
   for (const auto& run : all) {
     for (const auto& row : run.rows) every_step.insert(every_step.end(), row.step);
   }
-  const auto few = thinned({every_step.begin(), every_step.end()}, kMostSteps);
+  const auto few = thinned({every_step.begin(), every_step.end()}, most_steps);
   std::set<std::int64_t> drawn(few.begin(), few.end());
   for (const auto& run : all) {
     if (run.run->state == RunState::done && !run.rows.empty()) drawn.insert(run.rows.back().step);  // budgets may differ

@@ -66,8 +66,9 @@ struct CurveRequest {
   std::optional<double> target;
 };
 
-/// Reads every run once, side by side. A run whose file cannot be read is named in the notes.
-std::vector<CurveSet> read_curves(const Comparison& comparison, const std::vector<CurveRequest>& requests);
+/// Reads every run once, side by side. A run whose file cannot be read is named in the notes. `most_steps`: about
+/// as many are kept, thinned().
+std::vector<CurveSet> read_curves(const Comparison& comparison, const std::vector<CurveRequest>& requests, std::size_t most_steps = 80);
 
 /// What `values` come to, `gone` more runs being worse than all of them: centre with interval, or, where some are gone, the median and the
 /// quartiles. An interval ends where the metric's range does, which Student's t does not know.

@@ -8,7 +8,6 @@
 #include "ffn/report/answer.hpp"
 #include "ffn/report/answer_history.hpp"
 #include "ffn/report/cells.hpp"
-#include "ffn/report/charts.hpp"
 #include "ffn/report/conditions.hpp"
 #include "ffn/report/exporter.hpp"
 #include "ffn/report/format.hpp"
@@ -17,13 +16,10 @@
 #include "ffn/report/page.hpp"
 #include "ffn/report/short_table.hpp"
 #include "ffn/report/style.hpp"
-#include "ffn/report/svg.hpp"
 
 namespace ffn::pictures {
 
 namespace {
-
-constexpr double kBarWidth = 260;
 
 std::string section(const std::string& id, const std::string& heading, const std::string& body) {
   return body.empty() ? "" : "<section id=\"" + id + "\"><h2>" + escaped(heading) + "</h2>\n" + body + "</section>\n";
@@ -46,34 +42,17 @@ std::string head_cell(const std::string& text, const char* cls = "") {
   return std::string("<th scope=\"col\"") + (*cls ? std::string(" class=\"") + cls + "\"" : "") + ">" + escaped(text) + "</th>";
 }
 
-// Of times, which their means do not order alone.
-std::map<const GroupResult*, std::size_t> places_of(const Comparison& c) {
-  std::map<const GroupResult*, std::size_t> places;
-  if (!is_time_metric(c.metric)) return places;
-  std::vector<std::pair<Rank, const GroupResult*>> ranked;
-  for (const auto& facet : c.facets) {
-    for (const auto& group : facet.groups) {
-      if (const auto rank = rank_of(group)) ranked.emplace_back(*rank, &group);
-    }
-  }
-  std::stable_sort(ranked.begin(), ranked.end(), [&](const auto& a, const auto& b) { return ranks_before(c, a.first, b.first); });
-  for (std::size_t i = 0; i < ranked.size(); ++i) places[ranked[i].second] = i;
-  return places;
-}
-
-// The short table, its bars drawn.
+// The short table.
 std::string table_html(const Comparison& c, const ShortTable& table) {
-  const bool bars = has_effects(c);
-  const auto bar = bars ? interval_bars(c, kBarWidth) : nullptr;
-  const auto places = places_of(c);
+  const auto places =
+      is_time_metric(c.metric) ? overall_places(c) : std::map<const GroupResult*, std::size_t>();  // means do not order times
   std::string out = "<p class=\"caption\">" + escaped(table.caption) + ".</p>\n<div class=\"scroll\"><table class=\"short\"><thead><tr>";
   for (const auto& header : table.key_headers) out += head_cell(header);
   out += head_cell(table.value_header) + (table.hits_header.empty() ? "" : head_cell(table.hits_header, "n")) +
          head_cell(table.centre_header, "n");
   if (table.has_pairs) out += head_cell(table.difference_header, "n");
-  if (bars) out += "<th scope=\"col\" class=\"bar\">" + interval_axis(c, kBarWidth, "bar-axis") + "</th>";
   if (table.has_pairs) out += head_cell("verdict");
-  out += head_cell("seeds") + "</tr></thead><tbody>\n";
+  out += (table.same_seeds ? "" : head_cell("seeds")) + "</tr></thead><tbody>\n";
   for (const auto& row : table.rows) {
     out += std::string("<tr") + (row.starts_facet ? " class=\"first\"" : "") + ">";
     for (std::size_t k = 0; k < row.keys.size(); ++k) out += cell(table.key_headers[k], row.keys[k], row.starts_facet ? "" : "again");
@@ -83,37 +62,27 @@ std::string table_html(const Comparison& c, const ShortTable& table) {
     const std::string order = place != places.end() ? " data-order=\"" + std::to_string(place->second) + "\"" : "";
     out += cell(table.centre_header, row.centre, "n", centre ? order + " data-v=\"" + number_text(*centre) + "\"" : "");
     if (row.pair) {
-      const std::string id =
-          "bar-" + std::to_string(row.facet - c.facets.data()) + "-" + std::to_string(row.group - row.facet->groups.data());
       out += cell(table.difference_header, row.difference, "n", data_of(effect_of(*row.pair)));
-      if (bars) out += "<td class=\"bar\">" + bar(*row.pair, id) + "</td>";
       out += cell("verdict", row.verdict, row.is_decided ? "decided" : "");
     } else if (table.has_pairs) {
-      out += std::string(row.group->value == c.reference ? "<td class=\"n\">reference</td>" : "<td></td>") + (bars ? "<td></td>" : "") +
-             "<td></td>";
+      out += std::string(row.group->value == c.reference ? "<td class=\"n\">reference</td>" : "<td></td>") + "<td></td>";
     }
-    out += cell("seeds", row.seeds) + "</tr>\n";
+    out += (table.same_seeds ? "" : cell("seeds", row.seeds)) + "</tr>\n";
   }
-  out += "</tbody></table></div>\n";
-  if (bars)
-    out += paragraph("Each bar is the interval of the difference from " + shown_value(c, c.reference) +
-                         ", its mark the estimate, the upright line no difference; a hollow mark is undecided" +
-                         (c.min_effect > 0 ? "; within the shaded band a difference is too small to matter" : "") + ".",
-                     "reading");
-  return out;
+  return out + "</tbody></table></div>\n";
 }
 
 // In windows that are too narrow for the table a row takes several lines: its widest texts, with what pads them, and the page's edges.
-std::string table_rules(const Comparison& c, const ShortTable& table) {
+std::string table_rules(const ShortTable& table) {
   constexpr double kFont = 14.4, kBold = 1.07, kPadding = 14;  // as page.css has them
-  const Table plain = table.plain(/*repeats=*/true, /*seeds=*/true);
-  double sum = 2 * 16 + (has_effects(c) ? kBarWidth + kPadding : 0);
+  const Table plain = table.plain(/*repeats=*/true, /*seeds=*/!table.same_seeds);
+  double sum = 2 * 16;
   for (std::size_t k = 0; k < plain.columns().size(); ++k) {
     double width = kBold * measured_width(plain.columns()[k].header, kFont);
     for (const auto& row : plain.rows()) width = std::max(width, measured_width(row[k], kFont));
     sum += width + kPadding;
   }
-  return replaced(assets().at("stacked.css"), "{width}", px(std::ceil(sum)));
+  return replaced(assets().at("stacked.css"), "{width}", std::to_string(std::lround(std::ceil(sum))));
 }
 
 std::string list_table(const std::vector<std::string>& headers, const std::vector<std::vector<std::string>>& rows) {
@@ -220,27 +189,11 @@ std::string runs_text(const ReportFacts& facts) {
 
 }  // namespace
 
-std::vector<Figure> figures_of(const Comparison& c, const std::vector<CurveSet>& curves) {
-  std::vector<Figure> out;
-  const auto add = [&](std::optional<Figure> figure) {
-    if (figure) out.push_back(std::move(*figure));
-  };
-  add(effect_figure(c));
-  add(survival_figure(c));
-  add(distribution_figure(c));
-  for (const auto& set : curves) add(learning_figure(c, set));
-  add(heat_map_figure(c));
-  add(tuning_figure(c));
-  add(cost_figure(c));
-  add(interim_figure(c));
-  return out;
-}
-
 std::string waiting_page(const ReportFacts& facts) {
   const std::string body =
       header_of(facts, "no run yet") +
       "<p class=\"answer\" id=\"answer\">No run has begun yet. This page shows the study as soon as the first one has.</p>\n";
-  return html_document(facts.title, facts.version, body, "", /*live=*/true);
+  return html_document(facts.title, facts.version, body, Json::object(), "", /*live=*/true);
 }
 
 }  // namespace ffn::pictures
@@ -253,13 +206,10 @@ std::string HtmlExporter::write(const Comparison& c) const {
   const std::string answer = answer_text(c);
   std::string out = header_of(facts_, runs_text(facts_)) + "<p class=\"answer\" id=\"answer\">" +
                     escaped(answer.empty() ? "There is nothing to compare yet." : answer) + "</p>\n" +
-                    paragraph(conditions_text(c), "meta") + "<section id=\"table\">" + table_html(c, table) + "</section>\n" +
-                    more_section(c) + claims_section(c) + notes_section(c);
-  out += "<div class=\"figures\">\n";
-  for (const auto& figure : figures_) out += html_figure(figure);
-  out += "</div>\n";
-  out += lost_section(facts_) + origin_sections(facts_);
-  return html_document(facts_.title, facts_.version, out, table_rules(c, table), live_);
+                    paragraph(conditions_text(c), "meta") + chart_place("first") + "<section id=\"table\">" + table_html(c, table) +
+                    "</section>\n" + chart_place("charts") + "<div class=\"columns\">\n" + more_section(c) + claims_section(c) +
+                    notes_section(c) + lost_section(facts_) + origin_sections(facts_) + "</div>\n";
+  return html_document(facts_.title, facts_.version, out, data_, table_rules(table), live_);
 }
 
 }  // namespace ffn

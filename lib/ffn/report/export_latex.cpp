@@ -81,7 +81,7 @@ std::string tabular(const std::string& comment, const Table& table, const std::s
 
 std::string LatexExporter::write(const Comparison& c) const {
   const ShortTable table(c);
-  std::string out = "% " + std::string(pictures::kFileMark) + "; \\usepackage{booktabs}; text in UTF-8\n% " + latex(table.caption) + "\n" +
+  std::string out = "% made by ffn-train; \\usepackage{booktabs}; text in UTF-8\n% " + latex(table.caption) + "\n" +
                     (c.history.qualification.empty() ? "" : "% " + latex(c.history.qualification) + "\n") +
                     (c.scope.empty() || !c.history.qualification.empty() ? "" : "% verdicts are sure " + latex(c.scope) + "\n");
   out = tabular(out, table.plain(/*repeats=*/true, /*seeds=*/true), c.history.qualification);

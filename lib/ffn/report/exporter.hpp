@@ -6,7 +6,6 @@
 
 #include "ffn/base/json.hpp"
 #include "ffn/compare/compare.hpp"
-#include "ffn/report/figure.hpp"
 #include "ffn/report/page.hpp"
 
 namespace ffn {
@@ -63,16 +62,15 @@ class LatexExporter final : public Exporter {
   std::string write(const Comparison& comparison) const override;
 };
 
-/// A page with pictures that needs nothing from elsewhere. Figures and facts outlive it; a `live` page loads itself again every few
-/// seconds.
+/// A page with charts that needs nothing from elsewhere. `data` is comparison_data(). Data and facts outlive it; a `live` page loads itself
+/// again every few seconds.
 class HtmlExporter final : public Exporter {
  public:
-  HtmlExporter(const std::vector<pictures::Figure>& figures, const pictures::ReportFacts& facts, bool live = false)
-      : figures_(figures), facts_(facts), live_(live) {}
+  HtmlExporter(const Json& data, const pictures::ReportFacts& facts, bool live = false) : data_(data), facts_(facts), live_(live) {}
   std::string write(const Comparison& comparison) const override;
 
  private:
-  const std::vector<pictures::Figure>& figures_;
+  const Json& data_;
   const pictures::ReportFacts& facts_;
   bool live_;
 };

@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "ffn/base/json.hpp"
 #include "ffn/compare/compare.hpp"
 #include "ffn/report/curves.hpp"
-#include "ffn/report/figure.hpp"
 
 namespace ffn::pictures {
 
@@ -32,8 +32,9 @@ struct ReportFacts {
   std::string version;
 };
 
-/// The pictures of a comparison, in the order of the page. They refer to both as long as they are drawn.
-std::vector<Figure> figures_of(const Comparison& comparison, const std::vector<CurveSet>& curves);
+/// What the page's script draws: the answer (answered_json()) without what no chart shows, the curves, and networks over all of their
+/// input.
+Json comparison_data(const Comparison& comparison, const std::vector<CurveSet>& curves, const Json& surfaces);
 
 /// What `ffn-train watch` writes of a study before its first run has begun.
 std::string waiting_page(const ReportFacts& facts);

@@ -17,13 +17,11 @@ SeriesList::SeriesList(const Comparison& c) {
   for (const auto& facet : c.facets) {
     for (const auto& group : facet.groups) {
       if (!index_.emplace(group.value, values_.size()).second) continue;
-      legend_.push_back({values_.size(), shown_value(c, group.value)});
+      const std::string name = shown_value(c, group.value);
+      // A bare number says nothing: "expansion 4".
+      names_.push_back(as_number(name) && name == group.value ? shown_key(c, c.by) + " " + name : name);
       values_.push_back(group.value);
     }
-  }
-  // A bare number says nothing: "expansion 4".
-  for (auto& entry : legend_) {
-    if (as_number(entry.name) && entry.name == values_[entry.series]) entry.name = shown_key(c, c.by) + " " + entry.name;
   }
 }
 
@@ -58,32 +56,6 @@ std::optional<double> as_number(const std::string& text) {
   return whole ? std::optional<double>(x) : std::nullopt;
 }
 
-std::optional<std::vector<double>> as_numbers(const std::vector<std::string>& texts) {
-  std::vector<double> out;
-  for (const auto& text : texts) {
-    const auto x = as_number(text);
-    if (!x) return std::nullopt;
-    out.push_back(*x);
-  }
-  return out;
-}
-
-std::optional<std::string> widest_facet_key(const Comparison& c, Keys keys) {
-  std::map<std::string, std::set<std::string>> values;
-  for (const auto& facet : c.facets) {
-    for (const auto& [key, value] : facet.keys) values[key].insert(value);
-  }
-  std::optional<std::string> best;
-  std::size_t most = 1;
-  for (const auto& [key, of] : values) {
-    if (of.size() > most && (keys == Keys::any || as_numbers({of.begin(), of.end()}))) {
-      best = key;
-      most = of.size();
-    }
-  }
-  return best;
-}
-
 std::vector<std::string> group_headers(const Comparison& c) {
   std::vector<std::string> headers;
   if (!c.facets.empty()) {
@@ -93,10 +65,10 @@ std::vector<std::string> group_headers(const Comparison& c) {
   return headers;
 }
 
-std::vector<Cell> group_cells(const Comparison& c, const Facet& facet, const GroupResult& group) {
-  std::vector<Cell> cells;
-  for (const auto& [key, value] : facet.keys) cells.push_back({shown_value(c, key, value)});
-  cells.push_back({shown_value(c, group.value)});
+std::vector<std::string> group_cells(const Comparison& c, const Facet& facet, const GroupResult& group) {
+  std::vector<std::string> cells;
+  for (const auto& [key, value] : facet.keys) cells.push_back(shown_value(c, key, value));
+  cells.push_back(shown_value(c, group.value));
   return cells;
 }
 

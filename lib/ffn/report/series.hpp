@@ -8,7 +8,6 @@
 
 #include "ffn/compare/compare.hpp"
 #include "ffn/report/curves.hpp"
-#include "ffn/report/figure.hpp"
 #include "ffn/report/shown.hpp"
 
 namespace ffn::pictures {
@@ -21,12 +20,10 @@ class SeriesList {
   std::size_t index(const std::string& value) const;
   std::size_t size() const { return values_.size(); }
   const std::vector<std::string>& values() const { return values_; }
-  const std::vector<LegendEntry>& legend() const { return legend_; }
-  const std::string& name(std::size_t index) const { return legend_[index].name; }
+  const std::string& name(std::size_t index) const { return names_[index]; }
 
  private:
-  std::vector<std::string> values_;
-  std::vector<LegendEntry> legend_;
+  std::vector<std::string> values_, names_;
   std::unordered_map<std::string, std::size_t> index_;
 };
 
@@ -39,7 +36,6 @@ struct PanelGroups {
 
 constexpr std::size_t kMostInPanel = 8;
 constexpr std::size_t kMostPanels = 24;
-constexpr std::size_t kMostSeriesTogether = 20;  ///< more lines in one panel cannot be told apart
 
 /// Leaves that many of them, and a note of it that ends with where all are.
 template <class Panel>
@@ -54,16 +50,9 @@ std::vector<PanelGroups> panels_of(const Comparison& comparison, std::vector<std
 
 /// The value as a number, if all of it is one.
 std::optional<double> as_number(const std::string& text);
-/// All values as numbers; nothing if one is none.
-std::optional<std::vector<double>> as_numbers(const std::vector<std::string>& texts);
-
-enum class Keys { any, numeric };
-/// Of the facets' keys the one with the most values, where one has more than one; of `numeric` ones whose values are numbers.
-std::optional<std::string> widest_facet_key(const Comparison& comparison, Keys keys);
-
 /// The columns that say which group a row of numbers is of.
 std::vector<std::string> group_headers(const Comparison& comparison);
-std::vector<Cell> group_cells(const Comparison& comparison, const Facet& facet, const GroupResult& group);
+std::vector<std::string> group_cells(const Comparison& comparison, const Facet& facet, const GroupResult& group);
 
 /// What stands for a group in pictures, as in tables: its centre, and the limits of its interval where they are known, within the range of
 /// its metric.

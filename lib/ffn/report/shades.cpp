@@ -39,40 +39,20 @@ Shade shade_of(int level, Scheme scheme) {
   return {color, contrast(color, "#ffffff") >= contrast(color, "#000000")};
 }
 
-// A share that is no number, as of an infinite whole, is none.
-int signed_level(double share) {
-  return std::isnan(share) ? 0 : static_cast<int>(std::lround(std::clamp(share, -1.0, 1.0) * kShadeLevels));
-}
-
-int sequential_level(double share) {
-  return std::isnan(share) ? 1 : static_cast<int>(std::lround(1 + std::clamp(share, 0.0, 1.0) * (kShadeLevels - 1)));
-}
-
 std::string shade_class(int level) { return (level < 0 ? "n" : "p") + std::to_string(std::abs(level)); }
 
-// Strokes are those of rows of cells (matrix.cpp), backgrounds those of text outside of pictures.
+// Fills are of cells in pictures, backgrounds of text outside of them.
 std::string shade_rules(Scheme scheme) {
   std::string fills;
   std::array<std::string, 2> of_text;  // on which it is black, on which white
   for (int level = -kShadeLevels; level <= kShadeLevels; ++level) {
     const auto shade = shade_of(level, scheme);
     const std::string name = "." + shade_class(level);
-    fills += name + "{fill:" + shade.color + ";stroke:" + shade.color + ";background:" + shade.color + "}";
+    fills += name + "{fill:" + shade.color + ";background:" + shade.color + "}";
     auto& list = of_text[shade.white_text ? 1 : 0];
     list += (list.empty() ? "" : ",") + std::string("text") + name + ",b" + name;
   }
   return fills + of_text[0] + "{fill:#000;color:#000}" + of_text[1] + "{fill:#fff;color:#fff}";
-}
-
-void draw_shade_bar(Svg& svg, double x, double y, int from, int to, const std::string& low, const std::string& high) {
-  constexpr double kWidth = 100;
-  svg.text(x, y + 11, low, "q");
-  x += text_width(low) + 6;
-  const double each = kWidth / (to - from + 1);
-  for (int level = from; level <= to; ++level)
-    svg.rect(x + each * (level - from), y + 1, each + (level < to ? 0.5 : 0), 12, shade_class(level));
-  svg.rect(x, y + 1, kWidth, 12, "gr");
-  svg.text(x + kWidth + 6, y + 11, high, "q");
 }
 
 }  // namespace ffn::pictures

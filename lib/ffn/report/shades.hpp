@@ -3,8 +3,6 @@
 
 #include <string>
 
-#include "ffn/report/svg.hpp"
-
 namespace ffn::pictures {
 
 enum class Scheme { light, dark };
@@ -21,17 +19,9 @@ constexpr int kShadeLevels = 20;
 /// black.
 Shade shade_of(int level, Scheme scheme);
 
-/// Of a share in [-1, 1].
-int signed_level(double share);
-/// Of a share in [0, 1], of which the smallest is to be seen as well.
-int sequential_level(double share);
-
 /// "p7" above 0, "n7" below: of a cell, of the <text> in it, or of a <b>.
 std::string shade_class(int level);
 /// What these classes look like.
 std::string shade_rules(Scheme scheme);
-
-/// What the shades from one level to another stand for: a bar of them between two texts, 14 pixels high.
-void draw_shade_bar(Svg& svg, double x, double y, int from, int to, const std::string& low, const std::string& high);
 
 }  // namespace ffn::pictures

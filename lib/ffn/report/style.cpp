@@ -42,12 +42,6 @@ std::string replaced(std::string text, const std::string& what, const std::strin
   return text;
 }
 
-std::string file_style() {
-  std::string rules = assets().at("charts.css");
-  for (const auto& color : palette()) rules = replaced(rules, "var(--" + std::string(color.name) + ")", color.light);
-  return rules + shade_rules(Scheme::light) + "svg{background:#ffffff}";
-}
-
 double contrast(const std::string& a, const std::string& b) {
   const double x = luminance(a), y = luminance(b);
   return (std::max(x, y) + 0.05) / (std::min(x, y) + 0.05);

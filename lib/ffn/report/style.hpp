@@ -1,4 +1,4 @@
-// Colours, strokes and fonts of the charts: as CSS with light and dark colours for the page, and plain for files that stand alone.
+// Colours, strokes and fonts of pages as CSS, light and dark.
 // Source of the colours: Okabe & Ito 2008, "Color Universal Design"; of the dark ones #56B4E9 in place of #0072B2.
 #pragma once
 
@@ -19,9 +19,6 @@ const std::vector<NamedColor>& palette();
 const std::map<std::string, std::string>& assets();
 
 std::string replaced(std::string text, const std::string& what, const std::string& with);
-
-/// The rules of charts.css with the light colours in place of variables, which only browsers know.
-std::string file_style();
 
 /// Contrast of two colours "#rrggbb" by WCAG 2.
 double contrast(const std::string& a, const std::string& b);

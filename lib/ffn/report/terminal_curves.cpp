@@ -101,7 +101,7 @@ Table key(const Comparison& c, const CurveSet& set, const SeriesList& series) {
     for (const auto& group : facet.groups) {
       const auto& curves = set.groups.at(&group);
       std::vector<std::string> row = {std::string(1, series_letter(series.index(group.value)))};
-      for (const auto& cell : group_cells(c, facet, group)) row.push_back(cell.text);
+      for (const auto& cell : group_cells(c, facet, group)) row.push_back(cell);
       if (curves.points.empty()) {
         row.insert(row.end(), {"-", "-", seeds_behind(group, curves)});
       } else {

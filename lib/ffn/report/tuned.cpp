@@ -1,6 +1,7 @@
 #include "ffn/report/tuned.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "ffn/base/suggest.hpp"
@@ -64,6 +65,18 @@ std::string tuned_sentence(const TuningResult& tuned) {
   }
   return "Each variant is judged at its own " + keys + ", chosen by " + tuned.metric + " with " + counted_seeds(tuned.seeds, "other") +
          ": " + join(choices_text(tuned), "; ") + ". These are verdicts on the chosen values.";
+}
+
+std::optional<stats::Centre> tuned_estimate(const TunedVariant& variant, const TunedVariant::Point& point, double alpha) {
+  if (!point.score) return std::nullopt;
+  const double score = point.judged.value_or(*point.score);
+  stats::Interval interval{score, score, 1 - alpha};
+  if (!point.judged) return stats::Centre{score, interval};
+  if (point.standard_error && point.measured > 1) interval = stats::t_interval(score, *point.standard_error, point.measured, 1 - alpha);
+  if (!variant.logarithms) return stats::Centre{score, interval};
+  interval.low = std::exp(interval.low);
+  interval.high = std::exp(interval.high);
+  return stats::Centre{std::exp(score), interval};
 }
 
 std::string curve_caption(const TuningResult& tuned) {

@@ -25,4 +25,8 @@ Table curve_table(const TuningResult& tuned);
 /// The caption of curve_table().
 std::string curve_caption(const TuningResult& tuned);
 
+/// A point as the choice sees it, with Student's t interval: by logarithms where a loss is positive; the plain mean where a study of
+/// earlier versions has no more. None without a score.
+std::optional<stats::Centre> tuned_estimate(const TunedVariant& variant, const TunedVariant::Point& point, double alpha);
+
 }  // namespace ffn

@@ -9,12 +9,14 @@
     ffn_train.runs("runs")                                  # one row for each run below a directory
     ffn_train.metrics("runs")                               # their learning curves: one row per run, step and metric
     ffn_train.compare("runs/three")["answer"]               # what `ffn-train compare --json` says
+    ffn_train.figures("runs/three", out="paper")            # its charts as PDF, SVG or PGF, and as figures of matplotlib to restyle
 
     scripts/ffn_train.py RUN                                prints the network of a run
 
-Networks need torch 1.13 or later (Debian: python3-torch), runs() and metrics() pandas, and compare() the program; the rest needs neither.
+Networks need torch 1.13 or later (Debian: python3-torch), runs() and metrics() pandas, compare() and figures()
+the program, and figures() matplotlib; the rest needs none of them.
 load() holds the weights against their checksum if there is xxhash (python3-xxhash); `ffn-train check` does so with every file. Networks are
-in ffn_train_networks.py.
+in ffn_train_networks.py, figures in ffn_train_figures.py.
 """
 import json
 import re
@@ -247,7 +249,11 @@ def metrics(directory, all=False):
 def compare(*words, program="ffn-train"):
     """The JSON of `ffn-train compare WORDS --json`, such as compare("runs/three", "--metric", "val/loss"). `program` is looked for on the path,
     then beside this Python. Raises RunError with what the program says."""
-    command = [shutil.which(program) or str(Path(sys.executable).parent / program), "compare", *map(str, words), "--json"]
+    return program_json(program, "compare", *words)
+
+
+def program_json(program, *words):
+    command = [shutil.which(program) or str(Path(sys.executable).parent / program), *map(str, words), "--json"]
     try:
         done = subprocess.run(command, capture_output=True, text=True)
     except OSError as error:
@@ -258,9 +264,13 @@ def compare(*words, program="ffn-train"):
 
 
 def __getattr__(name):
-    """Networks, with torch, once they are asked for."""
+    """Networks, with torch, and figures, with matplotlib, once they are asked for."""
     if name.startswith("__"):
         raise AttributeError(name)
+    if name == "figures":
+        from ffn_train_figures import figures
+
+        return figures
     import ffn_train_networks
 
     return getattr(ffn_train_networks, name)

@@ -427,7 +427,7 @@ class InABrowser(InspectTest):
                         self.assertGreaterEqual(small, 11)
 
     def test_every_chart_is_there_named_and_with_the_numbers_of_json(self):
-        expected = {"text": ["rates", "patterns", "attention"], "moe": ["loads", "rates", "positions", "together", "patterns", "attention"], "trace": ["steps-0"]}
+        expected = {"text": ["rates", "patterns", "attention"], "moe": ["loads", "positions", "together", "rates", "patterns", "attention"], "trace": ["steps-0"]}
         with browser.Browser() as chromium:
             for path in self.pages():
                 chromium.open(path)

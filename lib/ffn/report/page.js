@@ -288,7 +288,7 @@ const listen = (plot, hover, zoom) => {
 const live = document.querySelector("main[data-live]") !== null;
 const kept = live ? JSON.parse(sessionStorage.getItem(location.pathname) ?? "{}") : {};
 const figures = [];
-const kMostInPanel = 8, kMostPanels = 24, kMostTogether = 20;
+const kMostInPanel = 12, kMostPanels = 24, kMostTogether = 20;
 
 // {id, heading, reading, legend: [[series, name]], panels: [{title, draw(width, state) → {plot, hover} | <svg>}], x, y: "lin" | "log" at first,
 //  undefined without a switch; notes, numbers: {headers, rows}, zooms}
@@ -353,7 +353,7 @@ class Figure {
 }
 const numbersTable = ({headers, rows}) => {
   const numeric = headers.map((_, k) => rows.some(row => typeof row[k] === "number"));
-  const cell = (value, k) => html("td", {class: numeric[k] ? "n" : null}, typeof value === "number" ? shown(value, 4) : value ?? "-");
+  const cell = (value, k) => html("td", {class: numeric[k] ? "n" : null}, typeof value !== "number" ? value ?? "-" : Number.isInteger(value) ? count(value).replace("-", "−") : shown(value, 4));
   return html("div", {class: "scroll"}, html("table", {class: "numbers"}, html("thead", {}, html("tr", {}, ...headers.map((h, k) => html("th", {scope: "col", class: numeric[k] ? "n" : null}, h)))),
     html("tbody", {}, ...rows.map(row => html("tr", {}, ...row.map(cell))))));
 };
@@ -379,7 +379,7 @@ const comparison = () => {
   const facetKeys = Object.keys(c.facets[0]?.keys ?? {});
   const groupHeaders = [...facetKeys.map(key => c.names.keys[key]), by], groupCells = g => [...facetKeys.map(key => g.facet.labels[key]), g.label];
   const neverThere = g => isTime && g.hits === 0;
-  // A panel for each facet; of more than eight variants several, the reference in each.
+  // A panel for each facet; of more than twelve variants several, the reference in each.
   const panelsOf = (notes, make) => {
     const out = [];
     for (const facet of c.facets) {
@@ -979,15 +979,15 @@ const inspection = () => {
   return [surfaces(data.surfaces).concat([
     figure("loads", "How much each expert gets", "Bars are shares of all (token, choice) pairs; the line is an even share.", routers.map(([title, r]) =>
       bars(title, r.each.map((e, i) => ({from: i - 0.4, to: i + 0.4, height: 100 * e.load, tip: `expert ${i}: ${shown(100 * e.load)} %`})), {low: -0.5, high: r.each.length - 0.5, whole: true, label: "expert"}, "share of assignments, %", 100 / r.each.length))),
-    figure("rates", "How often neurons fire", "Bars count neurons by the share of tokens on which their pre-activation (the gate's in a gated layer) is above 0; those far left are all but dead, those far right all but linear.",
-      parts.filter(([, h]) => h.rates && h.tokens).map(([title, h]) => bars(title, h.rates.map((n, i) => ({from: 100 * i / h.rates.length, to: 100 * (i + 1) / h.rates.length, height: n,
-        tip: `${count(n)} neurons fire on ${100 * i / h.rates.length} to ${100 * (i + 1) / h.rates.length} % of tokens`})), {low: 0, high: 100, label: "share of tokens, %"}, "neurons")),
-      {numbers: {headers: ["", "from", "to", "neurons"], rows: parts.filter(([, h]) => h.rates && h.tokens).flatMap(([title, h]) => h.rates.map((n, i) => [title, i / h.rates.length, (i + 1) / h.rates.length, n]))}}),
   ]), [
     figure("positions", "Which positions go to which expert", "A row is an expert, a column a position in the window; the stronger the shade, the larger the share of the position's tokens that goes to that expert.",
       routers.filter(([, r]) => r.each[0].by_position.length > 1).map(([title, r]) => ({title, draw: signed(title, r.each.flatMap(e => e.by_position), r.each[0].by_position.length, {rows: r.each.map((_, i) => String(i)), rowLabel: "expert", columnLabel: "position"})}))),
     figure("together", "Which experts go together", "A cell is the share of tokens that go to both experts; on the diagonal, to that one.",
       routers.some(([, r]) => r.top_k > 1) ? routers.map(([title, r]) => ({title, draw: signed(title, r.together, r.each.length, {rows: r.each.map((_, i) => String(i)), columns: r.each.map((_, i) => String(i)), rowLabel: "expert", columnLabel: "expert"})})) : []),
+    figure("rates", "How often neurons fire", "Bars count neurons by the share of tokens on which their pre-activation (the gate's in a gated layer) is above 0; those far left are all but dead, those far right all but linear.",
+      parts.filter(([, h]) => h.rates && h.tokens).map(([title, h]) => bars(title, h.rates.map((n, i) => ({from: 100 * i / h.rates.length, to: 100 * (i + 1) / h.rates.length, height: n,
+        tip: `${count(n)} neurons fire on ${100 * i / h.rates.length} to ${100 * (i + 1) / h.rates.length} % of tokens`})), {low: 0, high: 100, label: "share of tokens, %"}, "neurons")),
+      {numbers: {headers: ["", "from", "to", "neurons"], rows: parts.filter(([, h]) => h.rates && h.tokens).flatMap(([title, h]) => h.rates.map((n, i) => [title, i / h.rates.length, (i + 1) / h.rates.length, n]))}}),
     figure("patterns", "Input × neuron", `A row is ${data.pattern_rows}, a column a neuron, a cell the neuron's mean activation there: blue above 0, orange below. Neurons stand by the row on which they are strongest.` +
       (mean.some(([, h]) => data.kinds > h.patterns.inputs.length) ? ` Drawn are the ${mean[0][1].patterns.inputs.length} most frequent rows.` : ""),
       mean.map(([title, h]) => ({title, draw: signed(`Mean activations, ${title}`, h.patterns.mean, h.patterns.neurons.length, {rows: h.patterns.inputs, names: h.patterns.neurons.map(n => `neuron ${n}`),

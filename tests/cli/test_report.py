@@ -445,6 +445,7 @@ class InABrowser(ReportTest):
         times = {name: [record(p)["summary"]["hit"]["step"] for p in self.tmp.glob(f"runs/study/*={name}/seed-*/run.json")] for name in ("relu", "silu")}
         with browser.Browser() as chromium:
             self.open(chromium)
+            self.assertTrue(chromium.evaluate("document.querySelector('#learning-curves-val-loss [data-axis=x]').checked"))  # all of it happens in the first tenth
             texts, = self.texts(chromium, "steps-to-target")
             ticks = [int(t) for t in chromium.evaluate("[...document.querySelectorAll('#steps-to-target .tx')].map(t => t.textContent)")]
             rows = texts[texts.index("still under way") + 1:]

@@ -106,7 +106,8 @@ std::string html_document(const std::string& title, const std::string& version, 
          std::string(kPageMark) + " " + escaped(version) + "\">\n<link rel=\"icon\" href=\"data:,\">\n<title>" + escaped(title) +
          "</title>\n" + (live ? kReload : "") + "<style>" + page_style() + rules + "</style>\n</head>\n<body>\n" +
          (live ? kLiveMain : kMain) + "\n" + body + "</main>\n<script type=\"application/json\" id=\"data\">" + page_data(data) +
-         "</script>\n<script>" + assets().at("page.js") + "</script>\n</body>\n</html>\n";
+         "</script>\n<script>\"use strict\";\n(() => {\n" + assets().at("charts.js") + assets().at("page.js") +
+         "})();</script>\n</body>\n</html>\n";
 }
 
 std::string without_reload(const std::string& live_page) { return replaced(replaced(live_page, kReload, ""), kLiveMain, kMain); }

@@ -135,7 +135,11 @@ class Plot {
     return Math.log(Math.max(v, axis.low * 1e-3) / axis.low) / Math.log(axis.high / axis.low);
   }
   px(v) { return Math.max(-9e4, Math.min(9e4, this.left + this.share(this.x, v) * (this.right - this.left))); }
-  py(v) { return v === Infinity ? this.top - 9 : v === -Infinity ? this.bottom + 9 : Math.max(-9e4, Math.min(9e4, this.bottom - this.share(this.y, v) * (this.bottom - this.top))); }
+  py(v) {
+    return v === Infinity ? this.top - 9 :
+      v === -Infinity     ? this.bottom + 9 :
+                            Math.max(-9e4, Math.min(9e4, this.bottom - this.share(this.y, v) * (this.bottom - this.top)));
+  }
   value(axis, share) { return !axis.kind || axis.kind === "lin" ? axis.low + share * (axis.high - axis.low) : axis.low * (axis.high / axis.low) ** share; }
   drawTicksX() {
     let free = -Infinity;
@@ -190,7 +194,9 @@ class Plot {
   // An upright interval with caps, in pixels sideways.
   whisker(x, low, high, cls = "t", cap = 3) {
     const [a, b] = [this.py(low), this.py(high)];
-    this.path(`M${x.toFixed(1)} ${a.toFixed(1)}V${b.toFixed(1)}M${(x - cap).toFixed(1)} ${a.toFixed(1)}h${2 * cap}M${(x - cap).toFixed(1)} ${b.toFixed(1)}h${2 * cap}`, cls);
+    this.path(
+      `M${x.toFixed(1)} ${a.toFixed(1)}V${b.toFixed(1)}M${(x - cap).toFixed(1)} ${a.toFixed(1)}h${2 * cap}M${(x - cap).toFixed(1)} ${b.toFixed(1)}h${2 * cap}`,
+      cls);
   }
   // One of ● ■ ▲ ◆ ✕, which differ without colour, at pixels.
   marker(shape, x, y, size, tip, hollow = false) {
@@ -243,15 +249,19 @@ const listen = (plot, hover, zoom) => {
     const at = place(event);
     if (from) {
       const clamp = (v, low, high) => Math.max(low, Math.min(high, v)), to = [clamp(at[0], plot.left, plot.right), clamp(at[1], plot.top, plot.bottom)];
-      element(frame, {visibility: "visible", x: Math.min(from[0], to[0]), y: Math.min(from[1], to[1]), width: Math.abs(to[0] - from[0]), height: Math.abs(to[1] - from[1])}, []);
+      element(
+        frame,
+        {visibility: "visible", x: Math.min(from[0], to[0]), y: Math.min(from[1], to[1]), width: Math.abs(to[0] - from[0]), height: Math.abs(to[1] - from[1])},
+        []);
       tip.hidden = true;
       return;
     }
     let best = null, away = 18;
     for (const mark of marks) {
       const box = mark.getBoundingClientRect();
-      const outside = mark.tagName === "rect" ? Math.hypot(Math.max(box.left - event.clientX, 0, event.clientX - box.right), Math.max(box.top - event.clientY, 0, event.clientY - box.bottom))
-        : Math.hypot(event.clientX - box.x - box.width / 2, event.clientY - box.y - box.height / 2);
+      const outside = mark.tagName === "rect" ?
+        Math.hypot(Math.max(box.left - event.clientX, 0, event.clientX - box.right), Math.max(box.top - event.clientY, 0, event.clientY - box.bottom)) :
+        Math.hypot(event.clientX - box.x - box.width / 2, event.clientY - box.y - box.height / 2);
       if (outside < away) { best = mark; away = outside; }
     }
     cursor.setAttribute("visibility", "hidden");
@@ -275,7 +285,8 @@ const listen = (plot, hover, zoom) => {
     from = null;
     frame.setAttribute("visibility", "hidden");
     const across = (p, q, low, high, axis) => [p, q].map(v => Math.max(0, Math.min(1, (v - low) / (high - low)))).sort((u, v) => u - v).map(s => plot.value(axis, s));
-    if (Math.abs(a[0] - b[0]) > 6 && Math.abs(a[1] - b[1]) > 6) zoom({x: across(a[0], b[0], plot.left, plot.right, plot.x), y: across(a[1], b[1], plot.bottom, plot.top, plot.y)});
+    if (Math.abs(a[0] - b[0]) > 6 && Math.abs(a[1] - b[1]) > 6)
+      zoom({x: across(a[0], b[0], plot.left, plot.right, plot.x), y: across(a[1], b[1], plot.bottom, plot.top, plot.y)});
   });
   node.addEventListener("dblclick", () => zoom(null));
 };
@@ -324,7 +335,9 @@ class Figure {
       plot.path("M0 7H30", "l");
       Plot.prototype.marker.call(plot, shapeOf(series), 15, 7, 8);
       swatch.append(plot.into);
-      const key = html("button", {type: "button", class: "key", "data-series": series, "aria-pressed": String(!this.state.hidden.has(series)), title: "show or hide"}, swatch, name);
+      const key = html(
+        "button", {type: "button", class: "key", "data-series": series, "aria-pressed": String(!this.state.hidden.has(series)), title: "show or hide"}, swatch,
+        name);
       key.addEventListener("click", () => {
         const hidden = this.state.hidden;
         if (!hidden.delete(series)) hidden.add(series);
@@ -343,16 +356,27 @@ class Figure {
     const width = Math.floor(Math.min((room - 20 * (columns - 1)) / columns, spec.widest ?? 760));
     this.panels.replaceChildren(...spec.panels.slice(0, kMostPanels).map((panel, i) => {
       const made = panel.draw(width, {...state, zoom: state.zoom[i]}), node = made.plot?.node ?? made;
-      listen(made.plot ?? made, made.hover, made.plot && spec.zooms !== false ? zoom => { if (zoom) state.zoom[i] = zoom; else delete state.zoom[i]; this.draw(); } : null);
+      listen(made.plot ?? made, made.hover, made.plot&& spec.zooms !== false ? zoom => {
+        if (zoom) state.zoom[i] = zoom;
+        else delete state.zoom[i];
+        this.draw();
+      } : null);
       return html("div", {class: "panel"}, panel.title ? html("h3", {}, panel.title) : null, node);
     }));
   }
 }
 const numbersTable = ({headers, rows}) => {
   const numeric = headers.map((_, k) => rows.some(row => typeof row[k] === "number"));
-  const cell = (value, k) => html("td", {class: numeric[k] ? "n" : null}, typeof value !== "number" ? value ?? "-" : Number.isInteger(value) ? count(value).replace("-", "−") : shown(value, 4));
-  return html("div", {class: "scroll"}, html("table", {class: "numbers"}, html("thead", {}, html("tr", {}, ...headers.map((h, k) => html("th", {scope: "col", class: numeric[k] ? "n" : null}, h)))),
-    html("tbody", {}, ...rows.map(row => html("tr", {}, ...row.map(cell))))));
+  const cell = (value, k) => html(
+    "td", {class: numeric[k] ? "n" : null},
+    typeof value !== "number" ? value ?? "-" :
+      Number.isInteger(value) ? count(value).replace("-", "−") :
+                                shown(value, 4));
+  return html(
+    "div", {class: "scroll"},
+    html(
+      "table", {class: "numbers"}, html("thead", {}, html("tr", {}, ...headers.map((h, k) => html("th", {scope: "col", class: numeric[k] ? "n" : null}, h)))),
+      html("tbody", {}, ...rows.map(row => html("tr", {}, ...row.map(cell))))));
 };
 const zoomed = (axis, range) => range ? {...axis, low: range[0], high: range[1]} : axis;
 
@@ -360,9 +384,17 @@ const zoomed = (axis, range) => range ? {...axis, low: range[0], high: range[1]}
 
 const matrix = m => {
   const columns = m.numColumns ?? m.columns.length, label = m.rows.length ? Math.min(most([m.rowLabel ?? "", ...m.rows].map(t => textWidth(t))), m.width * 0.3) + 10 : 0;
-  const each = Math.min((m.width - label - 2) / columns, m.widest ?? 46), height = m.cellHeight ?? Math.max(m.square ? Math.min(each, 46) : 18, 3), top = m.columns.length ? 42 : m.columnLabel ? 20 : 4;
-  const bottom = top + height * m.cells.length, node = svg("svg", {role: "img", width: m.width, height: bottom + 30, viewBox: `0 0 ${m.width} ${bottom + 30}`, "aria-label": m.title});
-  const text = (x, y, words, cls, anchor) => { const t = svg("text", {x: x.toFixed(1), y: y.toFixed(1), class: cls, "text-anchor": anchor}); t.textContent = words; node.append(t); };
+  const each = Math.min((m.width - label - 2) / columns, m.widest ?? 46), height = m.cellHeight ?? Math.max(m.square ? Math.min(each, 46) : 18, 3),
+        top = m.columns.length ? 42 :
+    m.columnLabel              ? 20 :
+                                 4;
+  const bottom = top + height * m.cells.length,
+        node = svg("svg", {role: "img", width: m.width, height: bottom + 30, viewBox: `0 0 ${m.width} ${bottom + 30}`, "aria-label": m.title});
+  const text = (x, y, words, cls, anchor) => {
+    const t = svg("text", {x: x.toFixed(1), y: y.toFixed(1), class: cls, "text-anchor": anchor});
+    t.textContent = words;
+    node.append(t);
+  };
   if (m.rowLabel && m.columns.length) text(label - 8, top - 8, fitted(m.rowLabel, label - 8), "q", "end");
   if (m.columnLabel) text(label, 12, m.columnLabel, "q", "start");
   const skip = Math.max(1, Math.ceil(26 / each));
@@ -372,8 +404,16 @@ const matrix = m => {
     const y = top + height * r, gap = height > 8 && each > 8 ? 1 : 0;
     if (m.rows[r] !== undefined && r % skipRows === 0) text(label - 8, y + height / 2 + 4, fitted(m.rows[r], label - 8), "", "end");
     row.forEach((cell, k) => {
-      const x = label + each * k, box = {x: (x + gap).toFixed(1), y: (y + gap).toFixed(1), width: Math.max(0.5, each - 2 * gap).toFixed(1), height: Math.max(0.5, height - 2 * gap).toFixed(1)};
-      if (!cell) { node.append(svg("rect", {class: "none", ...box})); return; }
+      const x = label + each * k, box = {
+        x: (x + gap).toFixed(1),
+        y: (y + gap).toFixed(1),
+        width: Math.max(0.5, each - 2 * gap).toFixed(1),
+        height: Math.max(0.5, height - 2 * gap).toFixed(1)
+      };
+      if (!cell) {
+        node.append(svg("rect", {class: "none", ...box}));
+        return;
+      }
       const shade = (cell.level < 0 ? "n" : "p") + Math.abs(cell.level);
       if (cell.level || cell.tip) node.append(svg("rect", {class: shade, "data-tip": cell.tip, ...box}));
       const digits = [3, 2, 1].find(n => textWidth(shown(cell.value, n), 11) <= each - 4);
@@ -383,7 +423,14 @@ const matrix = m => {
   });
   const [from, to, low, high] = m.bar, start = textWidth(low) + 6;
   text(0, bottom + 21, low, "q", "start");
-  for (let l = from; l <= to; ++l) node.append(svg("rect", {class: (l < 0 ? "n" : "p") + Math.abs(l), x: start + 100 * (l - from) / (to - from + 1), y: bottom + 11, width: 100 / (to - from + 1) + 0.5, height: 12}));
+  for (let l = from; l <= to; ++l)
+    node.append(svg("rect", {
+      class: (l < 0 ? "n" : "p") + Math.abs(l),
+      x: start + 100 * (l - from) / (to - from + 1),
+      y: bottom + 11,
+      width: 100 / (to - from + 1) + 0.5,
+      height: 12
+    }));
   text(start + 106, bottom + 21, high, "q", "start");
   return node;
 };

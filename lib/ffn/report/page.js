@@ -25,8 +25,11 @@ const comparison = () => {
   const panelsOf = (notes, make) => {
     const out = [];
     for (const facet of c.facets) {
-      const parts = facet.groups.length <= kMostInPanel ? [facet.groups]
-        : Array.from({length: Math.ceil((facet.groups.length - 1) / (kMostInPanel - 1))}, (_, i) => [facet.groups[0], ...facet.groups.slice(1 + i * (kMostInPanel - 1), 1 + (i + 1) * (kMostInPanel - 1))]);
+      const parts = facet.groups.length <= kMostInPanel ?
+        [facet.groups] :
+        Array.from(
+          {length: Math.ceil((facet.groups.length - 1) / (kMostInPanel - 1))},
+          (_, i) => [facet.groups[0], ...facet.groups.slice(1 + i * (kMostInPanel - 1), 1 + (i + 1) * (kMostInPanel - 1))]);
       parts.forEach((part, i) => out.push([part, [facet.title, parts.length > 1 ? `part ${i + 1}` : ""].filter(t => t).join(", ")]));
     }
     if (out.length > kMostPanels) notes.push(`the first ${kMostPanels} of ${out.length} panels are drawn; the table has all`);
@@ -50,7 +53,14 @@ const comparison = () => {
     for (const facet of c.facets) {
       const pairs = facet.pairs.filter(pair => pair.reference === c.reference && pair.effect);
       if (pairs.length && c.facets.length > 1) rows.push({heading: facet.title});
-      for (const pair of pairs) rows.push({pair, series: series.get(pair.value), low: number(pair.effect.interval.low), high: number(pair.effect.interval.high), size: number(pair.effect.value)});
+      for (const pair of pairs)
+        rows.push({
+          pair,
+          series: series.get(pair.value),
+          low: number(pair.effect.interval.low),
+          high: number(pair.effect.interval.high),
+          size: number(pair.effect.value)
+        });
     }
     if (!rows.some(row => row.pair)) return null;
     const kMostRows = 40, notes = rows.length > kMostRows ? [`the first ${kMostRows} rows are drawn; the table has all`] : [];
@@ -65,18 +75,27 @@ const comparison = () => {
     axis.ticks = (low, high, wanted) => {
       if (!hasNumbers) return [[0, "0"]];
       if (!ratios) return linearTicks(low, high, wanted).map(x => [x, sign(x)]);
-      if (c.ratios_as === "percent") return linearTicks(100 * Math.expm1(low), 100 * Math.expm1(high), wanted).filter(x => x > -100).map(x => [Math.log1p(x / 100), sign(x) + (x ? " %" : "")]);
-      return ticksOf({low: Math.exp(low), high: Math.exp(high), kind: "log"}, wanted).filter(([, label]) => label).map(([x]) => [Math.log(x), x < 1 ? "÷" + tickLabel(Number((1 / x).toPrecision(6))) : "×" + tickLabel(x)]);
+      if (c.ratios_as === "percent")
+        return linearTicks(100 * Math.expm1(low), 100 * Math.expm1(high), wanted)
+          .filter(x => x > -100)
+          .map(x => [Math.log1p(x / 100), sign(x) + (x ? " %" : "")]);
+      return ticksOf({low: Math.exp(low), high: Math.exp(high), kind: "log"}, wanted)
+        .filter(([, label]) => label)
+        .map(([x]) => [Math.log(x), x < 1 ? "÷" + tickLabel(Number((1 / x).toPrecision(6))) : "×" + tickLabel(x)]);
     };
     axis.label = "";
     const margin = ratios ? Math.log1p(c.min_effect) : c.min_effect, decided = pair => ["better", "worse", "no meaningful difference"].includes(pair.verdict);
     const draw = (width, state) => {
       const wide = width > 560, height = wide ? 26 : 40, label = Math.min(Math.max(...drawn.map(row => row.pair ? textWidth(names[row.series]) : 0)) + 12, width * 0.34);
       const texts = wide ? Math.min(Math.max(...drawn.map(row => row.pair ? textWidth(row.pair.text) : 0)) + 18, width * 0.45) : 8;
-      const plot = new Plot(`Differences from ${reference}`, width, axis, {low: 0, high: drawn.length, label: ""}, state.hidden, {height: height * drawn.length, left: label, right: texts, yTicks: false});
+      const plot = new Plot(
+        `Differences from ${reference}`, width, axis, {low: 0, high: drawn.length, label: ""}, state.hidden,
+        {height: height * drawn.length, left: label, right: texts, yTicks: false});
       plot.text(plot.left, 12, `← ${c.direction === "higher" ? "worse" : "better"}`, "q");
       plot.text(plot.right, 12, `${c.direction === "higher" ? "better" : "worse"} →`, "q", "end");
-      if (margin > 0) plot.back.append(svg("rect", {class: "margin", x: plot.px(-margin), y: plot.top, width: plot.px(margin) - plot.px(-margin), height: plot.bottom - plot.top}));
+      if (margin > 0)
+        plot.back.append(
+          svg("rect", {class: "margin", x: plot.px(-margin), y: plot.top, width: plot.px(margin) - plot.px(-margin), height: plot.bottom - plot.top}));
       plot.segment(plot.px(0), plot.top, plot.px(0), plot.bottom, "zero");
       drawn.forEach((row, i) => {
         const top = plot.top + height * i, y = top + (wide ? height / 2 : 13);
@@ -85,11 +104,16 @@ const comparison = () => {
         plot.text(0, y + 4, fitted(names[row.series], label - 6));
         plot.text(plot.right + (wide ? 10 : 0), wide ? y + 4 : top + 32, fitted(row.pair.text, wide ? texts - 10 : width - label), "q", wide ? "start" : "end");
         plot.group(row.series, () => {
-          const endless = !isFinite(row.size), low = endless && row.size > 0 ? Math.min(0, row.low) : row.low, high = endless && row.size < 0 ? Math.max(0, row.high) : row.high;
+          const endless = !isFinite(row.size), low = endless && row.size > 0 ? Math.min(0, row.low) : row.low,
+                high = endless && row.size < 0 ? Math.max(0, row.high) : row.high;
           const end = (v, way) => isFinite(v) ? plot.px(v) : way < 0 ? plot.left + 1 : plot.right - 1, [a, b] = [end(low, -1), end(high, 1)];
-          const empty = !endless && (row.pair.effect.interval.empty || (low === -Infinity && high === Infinity)), cap = (x, v, way) => isFinite(v) ? `M${x} ${y - 5}v10` : `M${x - way * 5} ${y - 4}L${x} ${y}L${x - way * 5} ${y + 4}`;
+          const empty = !endless && (row.pair.effect.interval.empty || (low === -Infinity && high === Infinity)),
+                cap = (x, v, way) => isFinite(v) ? `M${x} ${y - 5}v10` : `M${x - way * 5} ${y - 4}L${x} ${y}L${x - way * 5} ${y + 4}`;
           if (!empty) plot.path(`M${a} ${y}H${b}` + cap(a, low, -1) + cap(b, high, 1), "t");
-          if (!endless) plot.marker(shapeOf(row.series), plot.px(row.size), y, 9, `${names[row.series]} against ${row.pair.reference_label}: ${row.pair.text}\n${row.pair.verdict}, ${row.pair.seeds} seeds`, !decided(row.pair));
+          if (!endless)
+            plot.marker(
+              shapeOf(row.series), plot.px(row.size), y, 9,
+              `${names[row.series]} against ${row.pair.reference_label}: ${row.pair.text}\n${row.pair.verdict}, ${row.pair.seeds} seeds`, !decided(row.pair));
         });
       });
       return {plot};
@@ -102,7 +126,8 @@ const comparison = () => {
   const reached = () => {
     const notes = [], lostBy = (g, t) => g.each.filter(run => "lost_at" in run && run.lost_at <= t).length;
     // For a reader a run is over at the step at which it gets there, and when it is lost.
-    const underWay = (g, t) => g.each.filter(run => "budget" in run && (run.hit !== null ? run.hit > t : run.budget >= t) && !("lost_at" in run && run.lost_at <= t)).length;
+    const underWay = (g, t) =>
+      g.each.filter(run => "budget" in run && (run.hit !== null ? run.hit > t : run.budget >= t) && !("lost_at" in run && run.lost_at <= t)).length;
     const panels = panelsOf(notes, (part, title) => {
       const drawn = part.filter(g => g.reached);
       if (!drawn.length) return null;
@@ -112,10 +137,18 @@ const comparison = () => {
       const begin = isFinite(first) && first > 0.4 * end ? Math.min(0.9 * first, first - 0.15 * (end - first)) : 0;
       const draw = (width, state) => {
         const log = state.x === "log" && isFinite(first);
-        const x = zoomed({...(log ? {low: first / 1.3, high: Math.max(end, first * 2), kind: "log"} : {low: begin, high: end, kind: "lin"}), whole: unit === "steps", label: unit}, state.zoom?.x);
+        const x = zoomed(
+          {
+            ...(log ? {low: first / 1.3, high: Math.max(end, first * 2), kind: "log"} : {low: begin, high: end, kind: "lin"}),
+            whole: unit === "steps",
+            label: unit
+          },
+          state.zoom?.x);
         const shownGroups = drawn.filter(g => !state.hidden.has(g.series)), lost = shownGroups.filter(g => lostBy(g, Infinity));
         const rows = shownGroups.length + 1 + (lost.length ? lost.length + 1 : 0), left = Math.min(most(drawn.map(g => textWidth(nameOf(g)))) + 34, 150);
-        const plot = new Plot(`Runs that have reached the target${title ? ", " + title : ""}`, width, x, zoomed({low: 0, high: 1.02, kind: "lin", label: "share of runs at the target"}, state.zoom?.y), state.hidden,
+        const plot = new Plot(
+          `Runs that have reached the target${title ? ", " + title : ""}`, width, x,
+          zoomed({low: 0, high: 1.02, kind: "lin", label: "share of runs at the target"}, state.zoom?.y), state.hidden,
           {height: width > 420 ? 240 : 190, below: 15 * rows + 8, left});
         for (const g of drawn) plot.group(g.series, () => {
           const line = [[x.low, 0]], band = [[x.low, 0, 0]];
@@ -133,10 +166,15 @@ const comparison = () => {
           plot.band(band);
           plot.line(line, "l");
           const every = Math.max(1, Math.ceil(g.reached.steps.length / 5));
-          g.reached.steps.forEach((step, i) => { if (i % every === 0 || i === g.reached.steps.length - 1) plot.marker(shapeOf(g.series), plot.px(step.time), plot.py(step.share), 7, `${nameOf(g)}: ${shown(100 * step.share)} % by ${tickLabel(step.time)} ${unit}`); });
+          g.reached.steps.forEach((step, i) => {
+            if (i % every === 0 || i === g.reached.steps.length - 1)
+              plot.marker(
+                shapeOf(g.series), plot.px(step.time), plot.py(step.share), 7, `${nameOf(g)}: ${shown(100 * step.share)} % by ${tickLabel(step.time)} ${unit}`);
+          });
           const at = t => g.reached.steps.filter(s => s.time <= t).at(-1)?.share ?? 0, crosses = new Map();
           for (const run of g.each) {
-            if (run.hit === null && !("lost_at" in run) && "budget" in run) plot.segment(plot.px(run.budget), plot.py(share) - 4, plot.px(run.budget), plot.py(share) + 4, "t");
+            if (run.hit === null && !("lost_at" in run) && "budget" in run)
+              plot.segment(plot.px(run.budget), plot.py(share) - 4, plot.px(run.budget), plot.py(share) + 4, "t");
             if ("lost_at" in run) crosses.set(run.lost_at, (crosses.get(run.lost_at) ?? 0) + 1);
           }
           for (const [t, n] of crosses) plot.marker(4, plot.px(t), plot.py(at(t)), 7, `${nameOf(g)}: ${n} diverged or failed at ${tickLabel(t)} ${unit}`);
@@ -159,19 +197,39 @@ const comparison = () => {
       return {title, draw};
     });
     if (!panels.length) return null;
-    return {id: "steps-to-target", heading: `${unit.charAt(0).toUpperCase() + unit.slice(1)} to the target`, legend, panels, notes, x: "lin",
-      reading: `A line climbs when runs reach the target: further left is sooner, and where it ends below 1 the rest never got there. Band: ${level} interval (Kaplan–Meier, log(−log)); upright strokes: runs that ended without it; ✕: runs that diverged or failed before.`,
-      numbers: {headers: [...groupHeaders, "runs", "reached", "first", "median", "last"], rows: groups.filter(g => g.reached).map(g => [...groupCells(g), g.each.filter(run => "budget" in run).length, g.hits,
-        g.reached.steps[0]?.time, g.reached.median ?? "not reached", g.reached.steps.at(-1)?.time])}};
+    return {
+      id: "steps-to-target",
+      heading: `${unit.charAt(0).toUpperCase() + unit.slice(1)} to the target`,
+      legend,
+      panels,
+      notes,
+      x: "lin",
+      reading: `A line climbs when runs reach the target: further left is sooner, and where it ends below 1 the rest never got there. Band: ${
+        level} interval (Kaplan–Meier, log(−log)); upright strokes: runs that ended without it; ✕: runs that diverged or failed before.`,
+      numbers: {
+        headers: [...groupHeaders, "runs", "reached", "first", "median", "last"],
+        rows: groups.filter(g => g.reached)
+                .map(
+                  g =>
+                    [...groupCells(g), g.each.filter(run => "budget" in run).length, g.hits, g.reached.steps[0]?.time, g.reached.median ?? "not reached",
+                     g.reached.steps.at(-1)?.time])
+      }
+    };
   };
 
   const learning = set => {
-    const steps = set.steps, last = steps.at(-1), notes = [...set.notes], [lowest, highest] = set.range.map(x => x === null ? NaN : number(x)), whole = isFinite(lowest) && isFinite(highest);
+    const steps = set.steps, last = steps.at(-1), notes = [...set.notes], [lowest, highest] = set.range.map(x => x === null ? NaN : number(x)),
+          whole = isFinite(lowest) && isFinite(highest);
     const curves = set.groups.map(curve => ({centre: curve.centre.map(number), low: curve.low.map(number), high: curve.high.map(number), gone: curve.gone ?? [],
       runs: curve.runs.map(run => ({...run, values: run.values.map(number)}))}));
-    const curveOf = g => curves[g.order], isLost = run => run.state === "diverged" || run.state === "failed", endOf = curve => curve.centre.findLastIndex(x => !Number.isNaN(x));
+    const curveOf = g => curves[g.order], isLost = run => run.state === "diverged" || run.state === "failed",
+          endOf = curve => curve.centre.findLastIndex(x => !Number.isNaN(x));
     if (curves.some(curve => curve.runs.some(isLost)))
-      notes.push("✕: a run diverged or failed" + (curves.some(curve => curve.gone.some(n => n)) ? ". From there the line, dotted, is the median and the band the quartiles of all runs, lost ones being worst, so that survivors do not flatter" : ""));
+      notes.push(
+        "✕: a run diverged or failed" +
+        (curves.some(curve => curve.gone.some(n => n)) ?
+           ". From there the line, dotted, is the median and the band the quartiles of all runs, lost ones being worst, so that survivors do not flatter" :
+           ""));
     const lostText = g => {
       const {runs, centre: values} = curveOf(g), lost = runs.filter(isLost), end = endOf(curveOf(g));
       if (!lost.length || end < 0 || (isFinite(values[end]) && (lost.length < runs.length || end === steps.length - 1))) return "";
@@ -182,7 +240,9 @@ const comparison = () => {
     const valuesOf = (part, log) => {
       const begin = whole ? 0 : 0.01 * last, out = set.target === null ? [] : [set.target];
       for (const g of part) {
-        const curve = curveOf(g), seeds = curve.runs.flatMap(run => run.values.filter((v, i) => isFinite(v) && steps[set.run_steps[i]] >= begin && (!log || v > 0))).sort((a, b) => a - b);
+        const curve = curveOf(g),
+              seeds = curve.runs.flatMap(run => run.values.filter((v, i) => isFinite(v) && steps[set.run_steps[i]] >= begin && (!log || v > 0)))
+                        .sort((a, b) => a - b);
         if (seeds.length) out.push(quantile(seeds, whole ? 0 : 0.01), quantile(seeds, whole ? 1 : 0.99));
         curve.centre.forEach((v, i) => { if (steps[i] >= begin) out.push(v, curve.high[i], ...(whole ? [curve.low[i]] : [])); });
       }
@@ -211,8 +271,15 @@ const comparison = () => {
     const draw = (part, title, width, state) => {
       const log = state.y === "log", first = steps.find(s => s > 0) ?? 1, wide = width > 500;
       const y = zoomed({...(sharedAxis[state.y] ?? axisY(valuesOf(part, log), log))}, state.zoom?.y);
-      const x = zoomed({...(state.x === "log" ? {low: first, high: Math.max(2 * first, last), kind: "log"} : {low: 0, high: Math.max(1, last), kind: "lin"}), whole: true, label: "step"}, state.zoom?.x);
-      const shownCurves = part.map(curveOf), above = shownCurves.some(k => k.centre.some(v => isFinite(v) && v > y.high)), below = shownCurves.some(k => k.centre.some(v => isFinite(v) && v < y.low && (!log || v > 0)));
+      const x = zoomed(
+        {
+          ...(state.x === "log" ? {low: first, high: Math.max(2 * first, last), kind: "log"} : {low: 0, high: Math.max(1, last), kind: "lin"}),
+          whole: true,
+          label: "step"
+        },
+        state.zoom?.x);
+      const shownCurves = part.map(curveOf), above = shownCurves.some(k => k.centre.some(v => isFinite(v) && v > y.high)),
+            below = shownCurves.some(k => k.centre.some(v => isFinite(v) && v < y.low && (!log || v > 0)));
       y.label = set.metric + (state.zoom || !(above || below) ? "" : `; cut: lines begin ${above && below ? "beyond" : above ? "above" : "below"}`);
       const plot = new Plot(`Learning curves of ${set.metric}${title ? ", " + title : ""}`, width, x, y, state.hidden,
         {height: wide ? 270 : 210, right: wide ? Math.min(most(part.map(g => textWidth(nameOf(g) + lostText(g)))), 160) + 20 : 12});
@@ -230,7 +297,13 @@ const comparison = () => {
         plot.line(steps.slice(0, cut).map((s, i) => [s, curve.centre[i]]), "l");
         plot.line(steps.slice(cut).map((s, i) => [s, isFinite(curve.centre[cut + i]) ? curve.centre[cut + i] : NaN]), "l frag");
         let next = plot.left + 20 + 17 * (g.series % 4);
-        steps.forEach((s, i) => { const at = plot.px(s); if (at >= next && isFinite(curve.centre[i])) { plot.marker(shapeOf(g.series), at, plot.py(curve.centre[i]), 7); next = at + 70; } });
+        steps.forEach((s, i) => {
+          const at = plot.px(s);
+          if (at >= next && isFinite(curve.centre[i])) {
+            plot.marker(shapeOf(g.series), at, plot.py(curve.centre[i]), 7);
+            next = at + 70;
+          }
+        });
       });
       if (wide) plot.endLabels(part.map(g => {
         const curve = curveOf(g), lost = lostText(g);
@@ -243,14 +316,28 @@ const comparison = () => {
     // All of it happens in the first tenth of the steps.
     const early = curves.every(curve => {
       const end = endOf(curve), from = curve.centre.findIndex(x => !Number.isNaN(x));
-      return end < 0 || curve.centre.every((v, i) => !(steps[i] > last / 10) || Number.isNaN(v) || Math.abs(v - curve.centre[end]) <= Math.abs(curve.centre[from] - curve.centre[end]) / 10);
+      return end < 0 ||
+        curve.centre.every(
+          (v, i) => !(steps[i] > last / 10) || Number.isNaN(v) || Math.abs(v - curve.centre[end]) <= Math.abs(curve.centre[from] - curve.centre[end]) / 10);
     });
-    return {id: "learning-curves-" + slug(set.metric), heading: `Learning curves: ${set.metric}`, legend, panels, notes, x: early ? "log" : "lin", y: set.log_y ? "log" : "lin",
-      reading: `Line: ${set.centre} over all seeds at that step; band: its ${level} interval; faint: single seeds. ${set.higher ? "Higher" : "Lower"} is better${set.target === null ? "" : "; the dotted line is the target"}${set.floor ? "; " + set.floor : ""}.`,
-      numbers: {headers: [...groupHeaders, "step", "centre", "low", "high"], rows: groups.filter(g => curves[g.order] && endOf(curves[g.order]) >= 0).map(g => {
-        const end = endOf(curveOf(g));
-        return [...groupCells(g), steps[end], curveOf(g).centre[end], curveOf(g).low[end], curveOf(g).high[end]];
-      })}};
+    return {
+      id: "learning-curves-" + slug(set.metric),
+      heading: `Learning curves: ${set.metric}`,
+      legend,
+      panels,
+      notes,
+      x: early ? "log" : "lin",
+      y: set.log_y ? "log" : "lin",
+      reading: `Line: ${set.centre} over all seeds at that step; band: its ${level} interval; faint: single seeds. ${
+        set.higher ? "Higher" : "Lower"} is better${set.target === null ? "" : "; the dotted line is the target"}${set.floor ? "; " + set.floor : ""}.`,
+      numbers: {
+        headers: [...groupHeaders, "step", "centre", "low", "high"],
+        rows: groups.filter(g => curves[g.order] && endOf(curves[g.order]) >= 0).map(g => {
+          const end = endOf(curveOf(g));
+          return [...groupCells(g), steps[end], curveOf(g).centre[end], curveOf(g).low[end], curveOf(g).high[end]];
+        })
+      }
+    };
   };
 
   // The metric over the levels of a numeric key: a facet's, or the compared one.
@@ -270,23 +357,37 @@ const comparison = () => {
     const positive = groups.every(g => !g.at || g.at.centre > 0);
     const make = ([title, lines]) => ({title, draw: (width, state) => {
       for (const points of lines.values()) points.sort((a, b) => a[0] - b[0]);
-      const xs = [...lines.values()].flat().map(([x]) => x), all = [...lines].filter(([s]) => !state.hidden.has(s)).flatMap(([, points]) => points.flatMap(([, g]) => [g.at.centre, g.at.low, g.at.high]));
+      const xs = [...lines.values()].flat().map(([x]) => x),
+            all = [...lines].filter(([s]) => !state.hidden.has(s)).flatMap(([, points]) => points.flatMap(([, g]) => [g.at.centre, g.at.low, g.at.high]));
       const x = {...axisFor(xs, least(xs) > 0 && most(xs) / least(xs) >= 8 ? "log2" : "lin"), label: name}, wide = width > 500 && lines.size > 1;
-      const plot = new Plot(`${c.metric} by ${name}${title ? ", " + title : ""}`, width, zoomed(x, state.zoom?.x), zoomed({...axisFor(all, state.y === "log" ? "log" : "lin"), label: c.metric}, state.zoom?.y), state.hidden,
+      const plot = new Plot(
+        `${c.metric} by ${name}${title ? ", " + title : ""}`, width, zoomed(x, state.zoom?.x),
+        zoomed({...axisFor(all, state.y === "log" ? "log" : "lin"), label: c.metric}, state.zoom?.y), state.hidden,
         {height: width > 420 ? 250 : 200, right: wide ? Math.min(most(names.map(n => textWidth(n))), 150) + 20 : 14});
       const ends = [];
       [...lines].forEach(([s, points], i) => plot.group(s, () => {
         const dodge = 4 * (i - (lines.size - 1) / 2), at = points.map(([v, g]) => [plot.px(v) + dodge, plot.py(g.at.centre)]);
         plot.path("M" + at.map(([a, b]) => `${a.toFixed(1)} ${b.toFixed(1)}`).join("L"), "l");
-        points.forEach(([v, g], k) => { plot.whisker(at[k][0], g.at.low, g.at.high); plot.marker(shapeOf(s), ...at[k], 8, `${key ? names[s] + " at " : ""}${name} ${tickLabel(v)}: ${interval(g.at)}`); });
+        points.forEach(([v, g], k) => {
+          plot.whisker(at[k][0], g.at.low, g.at.high);
+          plot.marker(shapeOf(s), ...at[k], 8, `${key ? names[s] + " at " : ""}${name} ${tickLabel(v)}: ${interval(g.at)}`);
+        });
         ends.push({series: s, name: names[s], y: at.at(-1)[1]});
       }));
       if (wide) plot.endLabels(ends);
       return {plot};
     }});
-    return {id: "effect-" + slug(name), heading: `Effect of ${name} on ${c.metric}`, legend: key ? legend : [], panels: drawn.slice(0, kMostPanels).map(make), notes, y: positive ? c.scale === "log_ratio" ? "log" : "lin" : undefined,
+    return {
+      id: "effect-" + slug(name),
+      heading: `Effect of ${name} on ${c.metric}`,
+      legend: key ? legend : [],
+      panels: drawn.slice(0, kMostPanels).map(make),
+      notes,
+      y: positive ? c.scale === "log_ratio" ? "log" : "lin" : undefined,
       reading: `Marks: the ${estimateName} at each value of ${name}, a little apart sideways; lines join neighbours. ${better} is better.`,
-      numbers: {headers: [...groupHeaders, "centre", "low", "high"], rows: groups.filter(g => g.at).map(g => [...groupCells(g), g.at.centre, g.at.low, g.at.high])}};
+      numbers:
+        {headers: [...groupHeaders, "centre", "low", "high"], rows: groups.filter(g => g.at).map(g => [...groupCells(g), g.at.centre, g.at.low, g.at.high])}
+    };
   };
 
   // Every run a dot; runs of the same seed are joined.
@@ -316,9 +417,12 @@ const comparison = () => {
       const columns = part.filter(g => runsOf.has(g)), anyLost = columns.some(g => runsOf.get(g).without.length);
       if (!columns.some(g => runsOf.get(g).having.length + runsOf.get(g).without.length)) return null;
       const draw = (width, state) => {
-        const visible = columns.filter(g => !state.hidden.has(g.series)), all = visible.flatMap(g => [...runsOf.get(g).having.map(run => run.value), ...(g.at ? [g.at.centre, g.at.low, g.at.high] : [])]);
+        const visible = columns.filter(g => !state.hidden.has(g.series)),
+              all = visible.flatMap(g => [...runsOf.get(g).having.map(run => run.value), ...(g.at ? [g.at.centre, g.at.low, g.at.high] : [])]);
         const y = zoomed({...axisFor(all, state.y), whole: c.metric === "steps_to_target", label: c.metric}, state.zoom?.y), word = isTime ? "never" : "lost";
-        const plot = new Plot(`${c.metric} of every run${title ? ", " + title : ""}`, width, {low: 0, high: Math.max(1, visible.length), label: ""}, y, state.hidden, {height: width > 420 ? 250 : 210, above: anyLost ? 22 : 0, xTicks: false, right: 4});
+        const plot = new Plot(
+          `${c.metric} of every run${title ? ", " + title : ""}`, width, {low: 0, high: Math.max(1, visible.length), label: ""}, y, state.hidden,
+          {height: width > 420 ? 250 : 210, above: anyLost ? 22 : 0, xTicks: false, right: 4});
         const each = (plot.right - plot.left) / Math.max(1, visible.length), above = plot.top - 14;
         if (anyLost) plot.text(plot.left - 6, above + 4, word, "q", "end");
         const places = visible.map((g, i) => {
@@ -329,10 +433,16 @@ const comparison = () => {
         });
         places.slice(0, -1).forEach((here, i) => {
           if (here.size > kMostPairs || places[i + 1].size > kMostPairs) return;
-          for (const [seed, [x1, y1]] of here) { const there = places[i + 1].get(seed); if (there) plot.segment(x1, y1, there[0], there[1], there[1] < y1 ? "pair up" : "pair"); }
+          for (const [seed, [x1, y1]] of here) {
+            const there = places[i + 1].get(seed);
+            if (there) plot.segment(x1, y1, there[0], there[1], there[1] < y1 ? "pair up" : "pair");
+          }
         });
         visible.forEach((g, i) => plot.group(g.series, () => {
-          for (const [px, py, run] of places[i].values()) plot.marker(run.value === null ? 4 : shapeOf(g.series), px, py, 4.8, `seed ${run.seed}: ${run.value === null ? `no value (${run.state})` : shown(run.value, 4)}`);
+          for (const [px, py, run] of places[i].values())
+            plot.marker(
+              run.value === null ? 4 : shapeOf(g.series), px, py, 4.8,
+              `seed ${run.seed}: ${run.value === null ? `no value (${run.state})` : shown(run.value, 4)}`);
           const middle = plot.left + each * (i + 0.5), half = Math.min(each * 0.42, 60);
           if (g.at) {
             const at = isFinite(g.at.centre) ? plot.py(g.at.centre) : above;
@@ -353,7 +463,10 @@ const comparison = () => {
       reading: `Each mark is a run, spread sideways only where marks would touch; the long stroke is the ${estimateName}. ${joined ? "Runs of the same seed are joined between neighbours: a line that falls is whole, one that rises dashed. " : ""}${better} is better.`,
       numbers: {headers: [...groupHeaders, "runs with a value", "without", "lowest", centre, "highest"], rows: groups.filter(g => g.each).map(g => {
         const values = g.each.filter(run => run.value !== null).map(run => number(run.value));
-        return [...groupCells(g), values.length, runsOf.get(g).without.length, values.length ? least(values) : "-", g.at?.centre ?? "-", values.length ? most(values) : "-"];
+        return [
+          ...groupCells(g), values.length, runsOf.get(g).without.length, values.length ? least(values) : "-", g.at?.centre ?? "-",
+          values.length ? most(values) : "-"
+        ];
       })}};
   };
 
@@ -368,7 +481,8 @@ const comparison = () => {
       if (!map.columns.includes(column)) map.columns.push(column);
       if (g.at && isFinite(g.at.centre) && !neverThere(g)) map.cells.set(row + "\n" + column, g);
     }
-    const drawn = [...maps].filter(([, map]) => map.cells.size && map.rows.length > 1 && map.columns.length > 1 && map.rows.length * map.columns.length <= 400 && map.columns.length <= 24);
+    const drawn = [...maps].filter(
+      ([, map]) => map.cells.size && map.rows.length > 1 && map.columns.length > 1 && map.rows.length * map.columns.length <= 400 && map.columns.length <= 24);
     if (!drawn.length) return null;
     const all = drawn.flatMap(([, map]) => [...map.cells.values()].map(g => g.at.centre)), log = spansDecades(all), [low, high] = [least(all), most(all)];
     const [worst, best] = c.direction === "higher" ? [low, high] : [high, low], f = v => log ? Math.log(v) : v;
@@ -379,9 +493,29 @@ const comparison = () => {
         notes.push(`the best cell${title ? ` (${title})` : ""} has the ${at === least(numbers) ? "lowest" : "highest"} ${name} that was tried: beyond it may be better`);
       const cells = map.rows.map(row => map.columns.map(column => {
         const g = map.cells.get(row + "\n" + column);
-        return g ? {value: g.at.centre, level: best === worst ? 10 : Math.round(1 + 19 * (f(g.at.centre) - f(worst)) / (f(best) - f(worst))), best: g === leader, tip: `${row}, ${name} ${column}: ${interval(g.at)}`} : null;
+        return g ? {
+          value: g.at.centre,
+          level: best === worst ? 10 : Math.round(1 + 19 * (f(g.at.centre) - f(worst)) / (f(best) - f(worst))),
+          best: g === leader,
+          tip: `${row}, ${name} ${column}: ${interval(g.at)}`
+        } :
+                   null;
       }));
-      return {title, draw: width => matrix({title: `${c.metric} by ${by} and ${name}`, width, rows: map.rows, columns: map.columns, rowLabel: by, columnLabel: name, cells, cellHeight: 34, widest: 110, bar: [1, 20, `${c.metric} ${shown(worst)}`, shown(best)]})};
+      return {
+        title,
+        draw: width => matrix({
+          title: `${c.metric} by ${by} and ${name}`,
+          width,
+          rows: map.rows,
+          columns: map.columns,
+          rowLabel: by,
+          columnLabel: name,
+          cells,
+          cellHeight: 34,
+          widest: 110,
+          bar: [1, 20, `${c.metric} ${shown(worst)}`, shown(best)]
+        })
+      };
     });
     return {id: "heat-map", heading: `${c.metric} by ${by} and ${name}`, panels, notes,
       reading: `Each cell is the ${centre} of its seeds; the stronger the shade, the better${log ? " (shades by the logarithm)" : ""}, and the best cell is outlined${missing ? `; hatched: ${isTime ? "no run got there" : "no value"}` : ""}.`,
@@ -392,40 +526,75 @@ const comparison = () => {
   const tuning = () => {
     const t = c.tuning;
     if (!t?.variants.length) return null;
-    const levelsOf = t.keys.map((_, k) => new Set(t.variants[0].curve.map(p => p.values[k]))), numeric = t.keys.map((_, k) => t.variants[0].curve.every(p => typeof p.values[k] === "number"));
+    const levelsOf = t.keys.map((_, k) => new Set(t.variants[0].curve.map(p => p.values[k]))),
+          numeric = t.keys.map((_, k) => t.variants[0].curve.every(p => typeof p.values[k] === "number"));
     const axis = t.keys.reduce((best, _, k) => numeric[k] && levelsOf[k].size > (best < 0 ? 1 : levelsOf[best].size) ? k : best, -1);
     if (axis < 0) return null;
     const rest = p => t.short_keys.filter((_, k) => k !== axis).map((key, k) => `${key} ${p.values[k >= axis ? k + 1 : k]}`).join(", "), panels = [];
     for (const p of t.variants.flatMap(v => v.curve)) p.at = p.estimate && Object.fromEntries(Object.entries(p.estimate).map(([k, v]) => [k, number(v)]));
     for (let first = 0; first < t.variants.length; first += kMostInPanel) {
       const titles = [...new Set(t.variants.slice(first, first + kMostInPanel).flatMap(v => v.curve.map(rest)))];
-      for (const title of titles) panels.push({title, curves: t.variants.slice(first, first + kMostInPanel).map((v, i) => [first + i, v.curve.filter(p => rest(p) === title).sort((a, b) => a.values[axis] - b.values[axis])])});
+      for (const title of titles)
+        panels.push({
+          title,
+          curves: t.variants.slice(first, first + kMostInPanel)
+                    .map((v, i) => [first + i, v.curve.filter(p => rest(p) === title).sort((a, b) => a.values[axis] - b.values[axis])])
+        });
     }
-    const tipOf = (v, p) => `${v.name} at ${t.short_keys.map((key, k) => `${key} ${p.values[k]}`).join(", ")}: ${p.at ? interval(p.at) : "no value"}${p.bad_runs ? `, ${p.bad_runs} bad runs` : ""}${p.chosen ? t.retune === "per_seed" ? `, chosen by ${p.chosen} seeds` : ", chosen" : ""}`;
+    const tipOf = (v, p) => `${v.name} at ${t.short_keys.map((key, k) => `${key} ${p.values[k]}`).join(", ")}: ${p.at ? interval(p.at) : "no value"}${
+      p.bad_runs ? `, ${p.bad_runs} bad runs` : ""}${p.chosen ? t.retune === "per_seed" ? `, chosen by ${p.chosen} seeds` : ", chosen" : ""}`;
     const draw = (panel, width, state) => {
-      const points = panel.curves.filter(([v]) => !state.hidden.has(v)).flatMap(([, curve]) => curve), xs = points.map(p => p.values[axis]), kind = state.y === "log" ? "log" : "lin", f = v => kind === "log" ? Math.log(v) : v;
+      const points = panel.curves.filter(([v]) => !state.hidden.has(v)).flatMap(([, curve]) => curve), xs = points.map(p => p.values[axis]),
+            kind = state.y === "log" ? "log" : "lin", f = v => kind === "log" ? Math.log(v) : v;
       const at = points.filter(p => p.at).map(p => p.at), centres = at.map(e => e.centre), apart = f(most(centres)) - f(least(centres));
       const shownValues = [...centres, ...at.filter(e => f(e.high) - f(e.low) <= apart).flatMap(e => [e.low, e.high])];
-      const plot = new Plot(`Tuning of ${t.short_keys[axis]}`, width, zoomed({...axisFor(xs, least(xs) > 0 && most(xs) / least(xs) >= 8 ? "log" : "lin"), label: t.short_keys[axis]}, state.zoom?.x),
-        zoomed({...axisFor(shownValues, kind), label: `${t.metric} of the tuning seeds`}, state.zoom?.y), state.hidden, {height: width > 420 ? 250 : 210, above: points.some(p => !p.at) ? 18 : 0});
-      for (const [v, curve] of panel.curves) plot.group(v, () => plot.band(curve.filter(p => p.at && p.at.low < p.at.high).map(p => [p.values[axis], p.at.low, p.at.high])));
-      for (const [v, curve] of panel.curves) plot.group(v, () => {
-        plot.line(curve.map(p => [p.values[axis], p.at ? p.at.centre : NaN]), "l");
-        curve.forEach((p, i) => {
-          const x = plot.px(p.values[axis]), y = p.at ? plot.py(p.at.centre) : plot.top - 10, variant = t.variants[v];
-          plot.marker(p.at ? shapeOf(v) : 4, x, y, 7, tipOf(variant, p));
-          if (!p.chosen || !p.at) return;
-          plot.into.append(svg("circle", {class: "ring", cx: x, cy: y, r: 9}));
-          if (variant.edge.includes(t.keys[axis]) && (i === 0 || i === curve.length - 1)) plot.text(x + (i ? -12 : 12), y - 10, i ? "at the edge: widen →" : "← at the edge: widen", "b", i ? "end" : "start");
+      const plot = new Plot(
+        `Tuning of ${t.short_keys[axis]}`, width,
+        zoomed({...axisFor(xs, least(xs) > 0 && most(xs) / least(xs) >= 8 ? "log" : "lin"), label: t.short_keys[axis]}, state.zoom?.x),
+        zoomed({...axisFor(shownValues, kind), label: `${t.metric} of the tuning seeds`}, state.zoom?.y), state.hidden,
+        {height: width > 420 ? 250 : 210, above: points.some(p => !p.at) ? 18 : 0});
+      for (const [v, curve] of panel.curves)
+        plot.group(v, () => plot.band(curve.filter(p => p.at && p.at.low < p.at.high).map(p => [p.values[axis], p.at.low, p.at.high])));
+      for (const [v, curve] of panel.curves)
+        plot.group(v, () => {
+          plot.line(curve.map(p => [p.values[axis], p.at ? p.at.centre : NaN]), "l");
+          curve.forEach((p, i) => {
+            const x = plot.px(p.values[axis]), y = p.at ? plot.py(p.at.centre) : plot.top - 10, variant = t.variants[v];
+            plot.marker(p.at ? shapeOf(v) : 4, x, y, 7, tipOf(variant, p));
+            if (!p.chosen || !p.at) return;
+            plot.into.append(svg("circle", {class: "ring", cx: x, cy: y, r: 9}));
+            if (variant.edge.includes(t.keys[axis]) && (i === 0 || i === curve.length - 1))
+              plot.text(x + (i ? -12 : 12), y - 10, i ? "at the edge: widen →" : "← at the edge: widen", "b", i ? "end" : "start");
+          });
         });
-      });
       return {plot};
     };
     const centres = t.variants.flatMap(v => v.curve.filter(p => p.at).map(p => p.at.centre)), logs = t.variants.filter(v => v.logarithms).length;
-    const kind = logs === 0 ? "mean" : logs === t.variants.length ? "geometric mean" : "mean, geometric where all values are positive,", banded = t.variants.some(v => v.curve.some(p => p.at && p.at.low < p.at.high));
-    return {id: "tuning", heading: `Tuning: ${t.keys.join(" and ")}`, legend: t.variants.map((v, i) => [i, v.name]), panels: panels.map(panel => ({title: panel.title, draw: (width, state) => draw(panel, width, state)})), y: least(centres) > 0 ? spansDecades(centres) ? "log" : "lin" : undefined,
-      reading: `Each line is a variant's ${t.metric} by ${t.keys.join(" and ")}: the ${kind} of the tuning runs that have it${t.by_ranks ? "; the choice is made by mean ranks, since a value has no logarithm" : ", by which the choice is made"}${banded ? `, with its ${level} interval (Student's t) as a band that may leave the picture` : ""}. A ring is ${t.retune === "per_seed" ? "what some seed chose" : "the choice"}, with an arrow where it stands at the end of what was tried; ✕ above: no run had a value.`,
-      numbers: {headers: ["variant", ...t.short_keys, t.metric, "centre", "low", "high", "bad runs", "chosen by seeds"], rows: t.variants.flatMap(v => v.curve.map(p => [v.name, ...p.values, p.score ?? "-", p.at?.centre ?? "-", ...(p.at && p.at.low < p.at.high ? [p.at.low, p.at.high] : ["-", "-"]), p.bad_runs, p.chosen]))}};
+    const kind = logs === 0      ? "mean" :
+      logs === t.variants.length ? "geometric mean" :
+                                   "mean, geometric where all values are positive,",
+          banded = t.variants.some(v => v.curve.some(p => p.at && p.at.low < p.at.high));
+    return {
+      id: "tuning",
+      heading: `Tuning: ${t.keys.join(" and ")}`,
+      legend: t.variants.map((v, i) => [i, v.name]),
+      panels: panels.map(panel => ({title: panel.title, draw: (width, state) => draw(panel, width, state)})),
+      y: least(centres) > 0 ? spansDecades(centres) ? "log" : "lin" : undefined,
+      reading: `Each line is a variant's ${t.metric} by ${t.keys.join(" and ")}: the ${kind} of the tuning runs that have it${
+        t.by_ranks ?
+          "; the choice is made by mean ranks, since a value has no logarithm" :
+          ", by which the choice is made"}${banded ? `, with its ${level} interval (Student's t) as a band that may leave the picture` : ""}. A ring is ${
+        t.retune === "per_seed" ? "what some seed chose" :
+                                  "the choice"}, with an arrow where it stands at the end of what was tried; ✕ above: no run had a value.`,
+      numbers: {
+        headers: ["variant", ...t.short_keys, t.metric, "centre", "low", "high", "bad runs", "chosen by seeds"],
+        rows: t.variants.flatMap(
+          v => v.curve.map(
+            p =>
+              [v.name, ...p.values, p.score ?? "-", p.at?.centre ?? "-", ...(p.at && p.at.low < p.at.high ? [p.at.low, p.at.high] : ["-", "-"]), p.bad_runs,
+               p.chosen]))
+      }
+    };
   };
 
   // The metric against parameters, FLOPs and seconds.
@@ -436,14 +605,19 @@ const comparison = () => {
     const beats = (a, b, key) => a[key] <= b[key] && a.place < b.place, overlap = (a, b) => c.direction === "higher" ? a.at.low <= b.at.high : a.at.high >= b.at.low;
     const standing = (g, all, key) => neverThere(g) ? 2 : most([0, ...all.filter(other => beats(other, g, key)).map(other => overlap(other, g) ? 1 : 2)]);
     const panels = [];
-    for (const [key, title, label] of [["parameters", "parameters", "parameters"], ["flops_per_token", "FLOPs per token", "forward FLOPs per token"], ["train_seconds", "seconds per run", "seconds per run"]]) {
+    for (const [key, title, label] of [
+           ["parameters", "parameters", "parameters"], ["flops_per_token", "FLOPs per token", "forward FLOPs per token"],
+           ["train_seconds", "seconds per run", "seconds per run"]]) {
       const all = usable.filter(g => g[key] > 0);
       if (new Set(all.map(g => g[key])).size < 2) continue;
       panels.push({title, draw: (width, state) => {
         let xs = all.map(g => g[key]);
         if (most(xs) < 1.25 * least(xs)) { const middle = Math.sqrt(least(xs) * most(xs)); xs = [middle / 1.12, middle * 1.12]; }
         const visible = all.filter(g => !state.hidden.has(g.series));
-        const plot = new Plot(`${c.metric} against ${title}`, width, zoomed({...axisFor(xs, "log"), label}, state.zoom?.x), zoomed({...axisFor(visible.flatMap(g => [g.at.centre, g.at.low, g.at.high]), state.y === "log" ? "log" : "lin"), label: c.metric}, state.zoom?.y), state.hidden, {height: 210, right: 18});
+        const plot = new Plot(
+          `${c.metric} against ${title}`, width, zoomed({...axisFor(xs, "log"), label}, state.zoom?.x),
+          zoomed({...axisFor(visible.flatMap(g => [g.at.centre, g.at.low, g.at.high]), state.y === "log" ? "log" : "lin"), label: c.metric}, state.zoom?.y),
+          state.hidden, {height: 210, right: 18});
         const stairs = [];
         for (const g of all.filter(g => standing(g, all, key) === 0).sort((a, b) => a[key] - b[key])) {
           if (stairs.length) stairs.push([g[key], stairs.at(-1)[1]]);
@@ -455,7 +629,9 @@ const comparison = () => {
           const x = plot.px(g[key]), y = plot.py(g.at.centre), stands = standing(g, all, key), text = beside ? g.facet.labels[beside] : "";
           if (stands === 2) plot.into.setAttribute("opacity", ".55");
           plot.whisker(x, g.at.low, g.at.high, "t", 0);
-          plot.marker(shapeOf(g.series), x, y, 8, `${nameOf(g)}${g.facet.title ? ", " + g.facet.title : ""}: ${interval(g.at)} for ${shown(g[key])} ${title}`, stands > 0);
+          plot.marker(
+            shapeOf(g.series), x, y, 8, `${nameOf(g)}${g.facet.title ? ", " + g.facet.title : ""}: ${interval(g.at)} for ${shown(g[key])} ${title}`,
+            stands > 0);
           if (!text || labelled.some(([a, b]) => Math.abs(a - x) < textWidth(text) + 8 && Math.abs(b - y) < 13)) return;
           plot.text(x + 7, y - 5, fitted(text, 70), "q");
           labelled.push([x, y]);
@@ -464,23 +640,48 @@ const comparison = () => {
       }});
     }
     if (!panels.length) return null;
-    return {id: "cost", heading: `Cost against quality: ${c.metric}`, legend, panels, y: positive ? c.scale === "log_ratio" ? "log" : "lin" : undefined,
-      reading: `Each mark is a variant${beside ? ` at the ${c.names.keys[beside]} written beside it` : ""}; further left is cheaper, ${better.toLowerCase()} is better. Full marks, joined by the dashed line: nothing cheaper is better. Hollow: something is; faint: by more than both intervals.`,
-      numbers: {headers: [...groupHeaders, c.metric, "parameters", "FLOPs per token", "seconds per run"], rows: groups.map(g => [...groupCells(g), g.at?.centre ?? "-", g.parameters, g.flops_per_token, g.train_seconds])}};
+    return {
+      id: "cost",
+      heading: `Cost against quality: ${c.metric}`,
+      legend,
+      panels,
+      y: positive ? c.scale === "log_ratio" ? "log" : "lin" : undefined,
+      reading: `Each mark is a variant${beside ? ` at the ${c.names.keys[beside]} written beside it` : ""}; further left is cheaper, ${
+        better
+          .toLowerCase()} is better. Full marks, joined by the dashed line: nothing cheaper is better. Hollow: something is; faint: by more than both intervals.`,
+      numbers: {
+        headers: [...groupHeaders, c.metric, "parameters", "FLOPs per token", "seconds per run"],
+        rows: groups.map(g => [...groupCells(g), g.at?.centre ?? "-", g.parameters, g.flops_per_token, g.train_seconds])
+      }
+    };
   };
 
   // How far a sequential design has come.
   const interim = () => {
     if (!c.sequential?.looks.length) return null;
     const all = c.facets.flatMap(facet => facet.pairs.filter(pair => pair.sequential).map(pair => {
-      const settled = pair.verdict === "no meaningful difference" ? pair.sequential.negligible_at : ["better", "worse"].includes(pair.verdict) ? pair.sequential.different_at : null;
-      return {pair, settled, series: series.get(pair.value), label: [facet.title, names[series.get(pair.value)] + (pair.reference === c.reference ? "" : ` against ${pair.reference_label}`)].filter(t => t).join(", ")};
+      const settled = pair.verdict === "no meaningful difference" ? pair.sequential.negligible_at :
+        ["better", "worse"].includes(pair.verdict)                ? pair.sequential.different_at :
+                                                                    null;
+      return {
+        pair,
+        settled,
+        series: series.get(pair.value),
+        label:
+          [facet.title, names[series.get(pair.value)] + (pair.reference === c.reference ? "" : ` against ${pair.reference_label}`)].filter(t => t).join(", ")
+      };
     }));
     if (!all.length) return null;
     const rows = all.slice(0, 40), verdicts = 1.1 * most(rows.map(row => textWidth(row.pair.verdict))) + 12;
     const draw = (width, state) => {
-      const plot = new Plot("Interim analyses", width, {low: 0, high: c.sequential.maxima.at(-1) * 1.02, kind: "lin", whole: true, label: "seeds"}, {low: 0, high: rows.length, label: "comparison"}, state.hidden,
-        {height: 24 * rows.length, left: Math.min(most(rows.map(row => textWidth(row.label))), width * 0.4) + 12, right: Math.min(verdicts + 8, Math.max(96, width * 0.55)), yTicks: false});
+      const plot = new Plot(
+        "Interim analyses", width, {low: 0, high: c.sequential.maxima.at(-1) * 1.02, kind: "lin", whole: true, label: "seeds"},
+        {low: 0, high: rows.length, label: "comparison"}, state.hidden, {
+          height: 24 * rows.length,
+          left: Math.min(most(rows.map(row => textWidth(row.label))), width * 0.4) + 12,
+          right: Math.min(verdicts + 8, Math.max(96, width * 0.55)),
+          yTicks: false
+        });
       for (const end of c.sequential.maxima) plot.segment(plot.px(end), plot.top, plot.px(end), plot.bottom, "target");
       rows.forEach((row, i) => {
         const y = plot.top + 24 * (i + 0.5), {looked_at} = row.pair.sequential;
@@ -488,7 +689,8 @@ const comparison = () => {
         plot.group(row.series, () => {
           plot.segment(plot.left, y, plot.px(looked_at), y, "t");
           for (const seeds of c.sequential.looks.filter(n => n <= looked_at)) {
-            if (seeds === row.settled) plot.marker(shapeOf(row.series), plot.px(seeds), y, 10, `${row.label}: ${row.pair.verdict} since the interim analysis at ${seeds} seeds`);
+            if (seeds === row.settled)
+              plot.marker(shapeOf(row.series), plot.px(seeds), y, 10, `${row.label}: ${row.pair.verdict} since the interim analysis at ${seeds} seeds`);
             else plot.segment(plot.px(seeds), y - 4, plot.px(seeds), y + 4, "t");
           }
         });
@@ -496,9 +698,18 @@ const comparison = () => {
       });
       return {plot};
     };
-    return {id: "interim-analyses", heading: "Interim analyses", panels: [{draw}], zooms: false, notes: all.length > 40 ? [`the first 40 of ${all.length} comparisons are drawn; the table has all`] : [],
+    return {
+      id: "interim-analyses",
+      heading: "Interim analyses",
+      panels: [{draw}],
+      zooms: false,
+      notes: all.length > 40 ? [`the first 40 of ${all.length} comparisons are drawn; the table has all`] : [],
       reading: "Upright strokes: interim analyses; the mark: where the verdict stood first; the dotted line: the declared maximum of seeds.",
-      numbers: {headers: ["comparison", "seeds analysed", "verdict", "stands since"], rows: all.map(row => [row.label, row.pair.sequential.looked_at, row.pair.verdict, row.settled ?? "-"])}};
+      numbers: {
+        headers: ["comparison", "seeds analysed", "verdict", "stands since"],
+        rows: all.map(row => [row.label, row.pair.sequential.looked_at, row.pair.verdict, row.settled ?? "-"])
+      }
+    };
   };
 
   const curves = c.curves.map(learning).filter(figure => figure), answers = curves.find(figure => figure.id === "learning-curves-" + slug(c.metric));
@@ -513,21 +724,41 @@ const surfaces = of => {
   for (const kind of ["classes", "numbers", "curve"]) {
     const panels = (of?.panels ?? []).filter(panel => panel.surfaces[0].kind === kind);
     if (!panels.length) continue;
-    const curve = kind === "curve", inputs = panels[0].surfaces[0].inputs.join(" and "), seeds = Math.max(...panels.map(panel => panel.surfaces.length)), zeros = panels.some(panel => panel.surfaces.some(s => s.zeros.length));
-    const kinds = panels.flatMap(panel => panel.surfaces.map(s => s.kinds)).reduce((a, b) => b.length > a.length ? b : a, []), widest = panels.reduce((a, b) => b.names.length > a.names.length ? b : a).names;
+    const curve = kind === "curve", inputs = panels[0].surfaces[0].inputs.join(" and "), seeds = Math.max(...panels.map(panel => panel.surfaces.length)),
+          zeros = panels.some(panel => panel.surfaces.some(s => s.zeros.length));
+    const kinds = panels.flatMap(panel => panel.surfaces.map(s => s.kinds)).reduce((a, b) => b.length > a.length ? b : a, []),
+          widest = panels.reduce((a, b) => b.names.length > a.names.length ? b : a).names;
     const marks = "illed points are training examples, hollow points validation examples";
-    out.push({id: curve ? "fitted-curve" : kind === "classes" ? "decision-regions" : "output-plane", heading: (curve ? "Fitted curve over " : kind === "classes" ? "Decision regions over " : "Output over ") + inputs,
-      legend: (curve ? widest : kinds).map((name, i) => [i, name]), panels: panels.map(panel => ({title: panel.title, draw: (width, state) => curve ? drawCurves(panel, width, state) : drawPlanes(panel, width)})), notes: out.length ? [] : of.notes,
-      reading: (seeds > 1 ? `A ${curve ? "line" : "square"} for each of the first ${seeds} seeds that left weights. ` : "") + (curve ? `F${marks}${seeds > 1 ? " of the first seed" : ""}.`
-        : `${kind === "classes" ? "The colour is the predicted class, the stronger the more probable." : "The colour is the sign of the output, the stronger the further from 0."} F${marks}, in the colour of their ${kind === "classes" ? "class" : "target's sign"}.`) +
-        (zeros ? curve ? " Strokes on the axis mark where a hidden unit of the first layer changes sign." : " Thin lines mark where a hidden unit of the first layer changes sign." : "")});
+    out.push({
+      id: curve            ? "fitted-curve" :
+        kind === "classes" ? "decision-regions" :
+                             "output-plane",
+      heading: (curve                ? "Fitted curve over " :
+                  kind === "classes" ? "Decision regions over " :
+                                       "Output over ") +
+        inputs,
+      legend: (curve ? widest : kinds).map((name, i) => [i, name]),
+      panels: panels.map(panel => ({title: panel.title, draw: (width, state) => curve ? drawCurves(panel, width, state) : drawPlanes(panel, width)})),
+      notes: out.length ? [] : of.notes,
+      reading: (seeds > 1 ? `A ${curve ? "line" : "square"} for each of the first ${seeds} seeds that left weights. ` : "") +
+        (curve ? `F${marks}${seeds > 1 ? " of the first seed" : ""}.` :
+                 `${
+                   kind === "classes" ? "The colour is the predicted class, the stronger the more probable." :
+                                        "The colour is the sign of the output, the stronger the further from 0."} F${marks}, in the colour of their ${
+                   kind === "classes" ? "class" : "target's sign"}.`) +
+        (zeros ? curve ? " Strokes on the axis mark where a hidden unit of the first layer changes sign." :
+                         " Thin lines mark where a hidden unit of the first layer changes sign." :
+                 "")
+    });
   }
   return out;
 };
 const drawCurves = (panel, width, state) => {
   const first = panel.surfaces[0], places = s => s.values.map((v, k) => [s.low[0] + (s.high[0] - s.low[0]) * (k + 0.5) / s.values.length, number(v)]);
   const all = [...(first.marks ?? []).map(mark => mark[1]), ...panel.surfaces.flatMap(s => s.values.map(number))];
-  const plot = new Plot(`Network over ${first.inputs[0]}`, width, zoomed({low: first.low[0], high: first.high[0], kind: "lin", label: first.inputs[0]}, state.zoom?.x), zoomed({...axisFor(all), label: "target"}, state.zoom?.y), state.hidden);
+  const plot = new Plot(
+    `Network over ${first.inputs[0]}`, width, zoomed({low: first.low[0], high: first.high[0], kind: "lin", label: first.inputs[0]}, state.zoom?.x),
+    zoomed({...axisFor(all), label: "target"}, state.zoom?.y), state.hidden);
   plot.group(null, () => { for (const [x, y, , trained] of first.marks ?? []) plot.marker(0, plot.px(x), plot.py(y), 4, null, !trained); });
   panel.surfaces.forEach((s, i) => plot.group(i, () => {
     plot.line(places(s), "l");
@@ -537,22 +768,33 @@ const drawCurves = (panel, width, state) => {
 };
 const drawPlanes = (panel, width) => {
   const gap = 12, left = 34, top = 36, n = panel.surfaces.length, size = Math.min((width - left - gap * (n - 1)) / n, 420), first = panel.surfaces[0];
-  const node = svg("svg", {role: "img", width, height: top + size + 38, viewBox: `0 0 ${width} ${top + size + 38}`, "aria-label": `Network over ${first.inputs.join(" and ")}${panel.title ? ", " + panel.title : ""}`});
+  const node = svg("svg", {
+    role: "img",
+    width,
+    height: top + size + 38,
+    viewBox: `0 0 ${width} ${top + size + 38}`,
+    "aria-label": `Network over ${first.inputs.join(" and ")}${panel.title ? ", " + panel.title : ""}`
+  });
   const plot = {into: node, path: Plot.prototype.path, marker: Plot.prototype.marker}, text = (...words) => Plot.prototype.text.call({over: node}, ...words);
   text(0, 12, fitted(first.inputs[1], width), "q");
   panel.surfaces.forEach((s, i) => {
-    const x0 = left + (size + gap) * i, px = v => x0 + size * (v - s.low[0]) / (s.high[0] - s.low[0]), py = v => top + size - size * (v - s.low[1]) / (s.high[1] - s.low[1]);
+    const x0 = left + (size + gap) * i, px = v => x0 + size * (v - s.low[0]) / (s.high[0] - s.low[0]),
+          py = v => top + size - size * (v - s.low[1]) / (s.high[1] - s.low[1]);
     const {side, runs} = s.cells, paths = new Map();
-    for (let at = 0, k = 0; k < runs.length; k += 2) for (let rest = runs[k + 1]; rest > 0;) {  // rows from below, a run may go on in the next
-      const column = at % side, length = Math.min(rest, side - column);
-      if (runs[k] >= 0 && runs[k] % 9) paths.set(runs[k], (paths.get(runs[k]) ?? "") + `M${column} ${side - 1 - Math.floor(at / side)}.5h${length}`);
-      at += length;
-      rest -= length;
-    }
+    for (let at = 0, k = 0; k < runs.length; k += 2)
+      for (let rest = runs[k + 1]; rest > 0;) {  // rows from below, a run may go on in the next
+        const column = at % side, length = Math.min(rest, side - column);
+        if (runs[k] >= 0 && runs[k] % 9) paths.set(runs[k], (paths.get(runs[k]) ?? "") + `M${column} ${side - 1 - Math.floor(at / side)}.5h${length}`);
+        at += length;
+        rest -= length;
+      }
     const cells = svg("g", {class: "cells", transform: `translate(${x0.toFixed(1)} ${top})scale(${(size / side).toFixed(4)})`, "shape-rendering": "crispEdges"});
-    for (const [code, d] of paths) cells.append(svg("path", {class: seriesClass(Math.floor(code / 9)), stroke: "currentColor", opacity: (0.56 * (code % 9) / 8).toFixed(2), d}));
+    for (const [code, d] of paths)
+      cells.append(svg("path", {class: seriesClass(Math.floor(code / 9)), stroke: "currentColor", opacity: (0.56 * (code % 9) / 8).toFixed(2), d}));
     node.append(cells, svg("rect", {class: "frame", x: x0, y: top, width: size, height: size}));
-    for (const line of s.zeros) if (line.length === 2) plot.path(`M${px(line[0][0]).toFixed(1)} ${py(line[0][1]).toFixed(1)}L${px(line[1][0]).toFixed(1)} ${py(line[1][1]).toFixed(1)}`, "pair");
+    for (const line of s.zeros)
+      if (line.length === 2)
+        plot.path(`M${px(line[0][0]).toFixed(1)} ${py(line[0][1]).toFixed(1)}L${px(line[1][0]).toFixed(1)} ${py(line[1][1]).toFixed(1)}`, "pair");
     for (const [x, y, kind, trained] of s.marks ?? []) {
       if (x < s.low[0] || x > s.high[0] || y < s.low[1] || y > s.high[1]) continue;
       plot.into = node.appendChild(svg("g", {class: seriesClass(kind)}));
@@ -561,7 +803,8 @@ const drawPlanes = (panel, width) => {
     }
     text(x0 + size / 2, top - 6, fitted(panel.names[i], size), "q", "middle");
     for (const v of linearTicks(s.low[0], s.high[0], size > 200 ? 5 : 3)) text(px(v), top + size + 14, tickLabel(v), "q", "middle");
-    if (i === 0) for (const v of linearTicks(s.low[1], s.high[1], size > 200 ? 5 : 3)) text(left - 5, py(v) + 4, tickLabel(v), "q", "end");
+    if (i === 0)
+      for (const v of linearTicks(s.low[1], s.high[1], size > 200 ? 5 : 3)) text(left - 5, py(v) + 4, tickLabel(v), "q", "end");
   });
   text(left + n * (size + gap) - gap, top + size + 32, first.inputs[0], "q", "end");
   return node;
@@ -570,48 +813,146 @@ const drawPlanes = (panel, width) => {
 // ---- an inspection, and a trace
 
 const inspection = () => {
-  const parts = data.blocks.flatMap((block, b) => block.hidden.map((hidden, e) => [`Block ${b}${block.routing ? `, expert ${e}` : ""}`, hidden])), routers = data.blocks.map((block, b) => [`Block ${b}`, block.routing]).filter(([, r]) => r?.each);
+  const parts = data.blocks.flatMap((block, b) => block.hidden.map((hidden, e) => [`Block ${b}${block.routing ? `, expert ${e}` : ""}`, hidden])),
+        routers = data.blocks.map((block, b) => [`Block ${b}`, block.routing]).filter(([, r]) => r?.each);
   const bars = (title, bars, axisX, label, even) => ({title, draw: (width, state) => {
     const plot = new Plot(`${label}, ${title}`, width, axisX, {...axisFor([...bars.map(bar => bar.height), even ?? 0], "lin", true), label}, state.hidden, {height: 150});
-    for (const bar of bars) { const [x, y] = [plot.px(bar.from) + 1, plot.py(bar.height)]; plot.group(0, () => plot.into.append(svg("rect", {x, y, width: plot.px(bar.to) - x - 1, height: Math.max(0, plot.bottom - y), fill: "currentColor", "data-tip": bar.tip}))); }
+    for (const bar of bars) {
+      const [x, y] = [plot.px(bar.from) + 1, plot.py(bar.height)];
+      plot.group(
+        0,
+        () => plot.into.append(
+          svg("rect", {x, y, width: plot.px(bar.to) - x - 1, height: Math.max(0, plot.bottom - y), fill: "currentColor", "data-tip": bar.tip})));
+    }
     if (even) plot.segment(plot.left, plot.py(even), plot.right, plot.py(even), "zero");
     return {plot};
   }});
   const figure = (id, heading, reading, panels, more = {}) => panels.length ? {id, heading, reading, panels, zooms: false, widest: 480,
     notes: panels.length > kMostPanels ? [`the first ${kMostPanels} of ${panels.length} panels are drawn; --json has the numbers of all`] : [], ...more} : null;
   const mean = parts.filter(([, hidden]) => hidden.patterns.inputs.length);
-  return [surfaces(data.surfaces).concat([
-    figure("loads", "How much each expert gets", "Bars are shares of all (token, choice) pairs; the line is an even share.", routers.map(([title, r]) =>
-      bars(title, r.each.map((e, i) => ({from: i - 0.4, to: i + 0.4, height: 100 * e.load, tip: `expert ${i}: ${shown(100 * e.load)} %`})), {low: -0.5, high: r.each.length - 0.5, whole: true, label: "expert"}, "share of assignments, %", 100 / r.each.length))),
-  ]), [
-    figure("positions", "Which positions go to which expert", "A row is an expert, a column a position in the window; the stronger the shade, the larger the share of the position's tokens that goes to that expert.",
-      routers.filter(([, r]) => r.each[0].by_position.length > 1).map(([title, r]) => ({title, draw: signed(title, r.each.flatMap(e => e.by_position), r.each[0].by_position.length, {rows: r.each.map((_, i) => String(i)), rowLabel: "expert", columnLabel: "position"})}))),
-    figure("together", "Which experts go together", "A cell is the share of tokens that go to both experts; on the diagonal, to that one.",
-      routers.some(([, r]) => r.top_k > 1) ? routers.map(([title, r]) => ({title, draw: signed(title, r.together, r.each.length, {rows: r.each.map((_, i) => String(i)), columns: r.each.map((_, i) => String(i)), rowLabel: "expert", columnLabel: "expert"})})) : []),
-    figure("rates", "How often neurons fire", "Bars count neurons by the share of tokens on which their pre-activation (the gate's in a gated layer) is above 0; those far left are all but dead, those far right all but linear.",
-      parts.filter(([, h]) => h.rates && h.tokens).map(([title, h]) => bars(title, h.rates.map((n, i) => ({from: 100 * i / h.rates.length, to: 100 * (i + 1) / h.rates.length, height: n,
-        tip: `${count(n)} neurons fire on ${100 * i / h.rates.length} to ${100 * (i + 1) / h.rates.length} % of tokens`})), {low: 0, high: 100, label: "share of tokens, %"}, "neurons")),
-      {numbers: {headers: ["", "from", "to", "neurons"], rows: parts.filter(([, h]) => h.rates && h.tokens).flatMap(([title, h]) => h.rates.map((n, i) => [title, i / h.rates.length, (i + 1) / h.rates.length, n]))}}),
-    figure("patterns", "Input × neuron", `A row is ${data.pattern_rows}, a column a neuron, a cell the neuron's mean activation there: blue above 0, orange below. Neurons stand by the row on which they are strongest.` +
-      (mean.some(([, h]) => data.kinds > h.patterns.inputs.length) ? ` Drawn are the ${mean[0][1].patterns.inputs.length} most frequent rows.` : ""),
-      mean.map(([title, h]) => ({title, draw: signed(`Mean activations, ${title}`, h.patterns.mean, h.patterns.neurons.length, {rows: h.patterns.inputs, names: h.patterns.neurons.map(n => `neuron ${n}`),
-        columns: h.patterns.neurons.length <= 24 ? h.patterns.neurons.map(String) : [], columnLabel: h.patterns.neurons.length === h.neurons ? "neuron" : `neuron, the ${h.patterns.neurons.length} that differ most between rows`})})), {widest: 900}),
-    figure("attention", "Attention", "Mean weights over the inputs: a row is a position that looks, a column one that it looks at.", data.blocks.flatMap((block, b) => (block.attention ?? []).map((head, h) =>
-      ({title: `Block ${b}, head ${h}`, draw: signed(`Block ${b}, head ${h}, mean attention`, head.mean_map, Math.round(Math.sqrt(head.mean_map.length)), {square: true, columnLabel: "position looked at →"})})))),
-  ]];
+  return [
+    surfaces(data.surfaces).concat([
+      figure(
+        "loads", "How much each expert gets", "Bars are shares of all (token, choice) pairs; the line is an even share.",
+        routers.map(
+          ([title, r]) => bars(
+            title, r.each.map((e, i) => ({from: i - 0.4, to: i + 0.4, height: 100 * e.load, tip: `expert ${i}: ${shown(100 * e.load)} %`})),
+            {low: -0.5, high: r.each.length - 0.5, whole: true, label: "expert"}, "share of assignments, %", 100 / r.each.length))),
+    ]),
+    [
+      figure(
+        "positions", "Which positions go to which expert",
+        "A row is an expert, a column a position in the window; the stronger the shade, the larger the share of the position's tokens that goes to that expert.",
+        routers.filter(([, r]) => r.each[0].by_position.length > 1)
+          .map(([title, r]) => ({
+                 title,
+                 draw: signed(
+                   title, r.each.flatMap(e => e.by_position), r.each[0].by_position.length,
+                   {rows: r.each.map((_, i) => String(i)), rowLabel: "expert", columnLabel: "position"})
+               }))),
+      figure(
+        "together", "Which experts go together", "A cell is the share of tokens that go to both experts; on the diagonal, to that one.",
+        routers.some(([, r]) => r.top_k > 1) ?
+          routers.map(([title, r]) => ({
+                        title,
+                        draw: signed(
+                          title, r.together, r.each.length,
+                          {rows: r.each.map((_, i) => String(i)), columns: r.each.map((_, i) => String(i)), rowLabel: "expert", columnLabel: "expert"})
+                      })) :
+          []),
+      figure(
+        "rates", "How often neurons fire",
+        "Bars count neurons by the share of tokens on which their pre-activation (the gate's in a gated layer) is above 0; those far left are all but dead, those far right all but linear.",
+        parts.filter(([, h]) => h.rates && h.tokens)
+          .map(
+            ([title, h]) => bars(
+              title, h.rates.map((n, i) => ({
+                                   from: 100 * i / h.rates.length,
+                                   to: 100 * (i + 1) / h.rates.length,
+                                   height: n,
+                                   tip: `${count(n)} neurons fire on ${100 * i / h.rates.length} to ${100 * (i + 1) / h.rates.length} % of tokens`
+                                 })),
+              {low: 0, high: 100, label: "share of tokens, %"}, "neurons")),
+        {
+          numbers: {
+            headers: ["", "from", "to", "neurons"],
+            rows: parts.filter(([, h]) => h.rates && h.tokens).flatMap(([title,
+                                                                         h]) => h.rates.map((n, i) => [title, i / h.rates.length, (i + 1) / h.rates.length, n]))
+          }
+        }),
+      figure(
+        "patterns", "Input × neuron",
+        `A row is ${
+          data
+            .pattern_rows}, a column a neuron, a cell the neuron's mean activation there: blue above 0, orange below. Neurons stand by the row on which they are strongest.` +
+          (mean.some(([, h]) => data.kinds > h.patterns.inputs.length) ? ` Drawn are the ${mean[0][1].patterns.inputs.length} most frequent rows.` : ""),
+        mean.map(([title, h]) => ({
+                   title,
+                   draw: signed(`Mean activations, ${title}`, h.patterns.mean, h.patterns.neurons.length, {
+                     rows: h.patterns.inputs,
+                     names: h.patterns.neurons.map(n => `neuron ${n}`),
+                     columns: h.patterns.neurons.length <= 24 ? h.patterns.neurons.map(String) : [],
+                     columnLabel: h.patterns.neurons.length === h.neurons ? "neuron" : `neuron, the ${h.patterns.neurons.length} that differ most between rows`
+                   })
+                 })),
+        {widest: 900}),
+      figure(
+        "attention", "Attention", "Mean weights over the inputs: a row is a position that looks, a column one that it looks at.",
+        data.blocks.flatMap(
+          (block, b) => (block.attention ?? []).map((head, h) => ({
+                                                      title: `Block ${b}, head ${h}`,
+                                                      draw: signed(
+                                                        `Block ${b}, head ${h}, mean attention`, head.mean_map, Math.round(Math.sqrt(head.mean_map.length)),
+                                                        {square: true, columnLabel: "position looked at →"})
+                                                    })))),
+    ]
+  ];
 };
-const trace = () => [data.blocks.flatMap((block, b) => {
-  const of = data.blocks.length > 1 ? ` of block ${b}` : "", steps = block.steps.map(step => ({title: `${step.meaning}: ${step.name}  (${step.rows.length}, ${step.width})`, draw: signed(step.name, step.values, step.width, {rows: step.rows})}));
-  const heads = block.attention.map(head => ({title: head.name, draw: signed(`Attention, ${head.name}`, head.values, head.rows.length, {rows: head.rows, columns: head.rows, peak: 1})}));
-  return [steps.length ? {id: `steps-${b}`, heading: of ? `Block ${b}` : "Step by step", panels: steps, widest: 480,
-    reading: `Each row is a token and goes its way by itself; blue is above 0, orange below, the stronger the further from it, on a scale for each step.${block.routes.length ? ` ${block.routes.join("; ")}.` : ""}`,
-    numbers: {headers: ["step", "row", "values"], rows: block.steps.flatMap(step => step.rows.map((row, r) => [step.name, row, step.values.slice(r * step.width, (r + 1) * step.width).map(v => shown(number(v))).join(" ")]))}} : null,
-  heads.length ? {id: `heads-${b}`, heading: `Attention${of}`, panels: heads, widest: 480, reading: "A row is a token that looks, a column one that it looks at, a cell how much; each row adds up to 1."} : null];
-}), []];
+const trace = () =>
+  [data.blocks.flatMap((block, b) => {
+    const of = data.blocks.length > 1 ? ` of block ${b}` : "",
+          steps = block.steps.map(step => ({
+                                    title: `${step.meaning}: ${step.name}  (${step.rows.length}, ${step.width})`,
+                                    draw: signed(step.name, step.values, step.width, {rows: step.rows})
+                                  }));
+    const heads = block.attention.map(
+      head => ({title: head.name, draw: signed(`Attention, ${head.name}`, head.values, head.rows.length, {rows: head.rows, columns: head.rows, peak: 1})}));
+    return [
+      steps.length ? {
+        id: `steps-${b}`,
+        heading: of ? `Block ${b}` : "Step by step",
+        panels: steps,
+        widest: 480,
+        reading: `Each row is a token and goes its way by itself; blue is above 0, orange below, the stronger the further from it, on a scale for each step.${
+          block.routes.length ? ` ${block.routes.join("; ")}.` : ""}`,
+        numbers: {
+          headers: ["step", "row", "values"],
+          rows: block.steps.flatMap(
+            step => step.rows.map((row, r) => [step.name, row, step.values.slice(r * step.width, (r + 1) * step.width).map(v => shown(number(v))).join(" ")]))
+        }
+      } :
+                      null,
+      heads.length ? {
+         id: `heads-${b}`,
+        heading: `Attention${of}`,
+        panels: heads,
+        widest: 480,
+        reading: "A row is a token that looks, a column one that it looks at, a cell how much; each row adds up to 1."
+      } :
+                      null
+    ];
+  }),
+   []];
 
 // ---- the page
 
-document.body.append(svg("svg", {width: 0, height: 0, "aria-hidden": "true", class: "defs"}, svg("defs", {}, svg("pattern", {id: "hatch", width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)"}, svg("path", {class: "gr", "stroke-width": 3, d: "M0 0v6"})))));
+document.body.append(svg(
+  "svg", {width: 0, height: 0, "aria-hidden": "true", class: "defs"},
+  svg(
+    "defs", {},
+    svg(
+      "pattern", {id: "hatch", width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)"},
+      svg("path", {class: "gr", "stroke-width": 3, d: "M0 0v6"})))));
 // The table stands below the first chart where it fits into its column.
 const table = document.getElementById("table"), charts = document.getElementById("charts"), left = html("div", {});
 const placeTable = () => {

@@ -102,7 +102,7 @@ const comparison = () => {
         if (!row.pair) { plot.text(0, y + 4, fitted(row.heading, plot.right), "b"); return; }
         if (plot.hidden.has(row.series)) return;
         plot.text(0, y + 4, fitted(names[row.series], label - 6));
-        plot.text(plot.right + (wide ? 10 : 0), wide ? y + 4 : top + 32, fitted(row.pair.text, wide ? texts - 10 : width - label), "q", wide ? "start" : "end");
+        plot.text(plot.right + (wide ? 10 : 0), wide ? y + 4 : top + 32, fitted(row.pair.text, wide ? texts - 10 : width - label), wide ? "q" : "q halo", wide ? "start" : "end");
         plot.group(row.series, () => {
           const endless = !isFinite(row.size), low = endless && row.size > 0 ? Math.min(0, row.low) : row.low,
                 high = endless && row.size < 0 ? Math.max(0, row.high) : row.high;

@@ -289,7 +289,6 @@ std::string example_of(const std::string& command) {
       {"export", "export runs/activations --csv"},
       {"inspect", "inspect runs/xor/seed-0"},
       {"list", "list keys model.ffn"},
-      {"import", "import old-runs -o runs"},
       {"merge", "merge part-1/activations part-2/activations -o runs/activations"},
       {"note", "note runs/xor/seed-0 'overfits from step 300'"},
       {"params", "params --d-model 512 --d-ff 2048"},

@@ -230,7 +230,6 @@ void add_commands(CommandLine program, CommonOptions& common) {
   add_predict(program, common);
   add_sample(program, common);
   add_verify(program, common);
-  add_import(program, common);
   add_merge(program, common);
   add_slurm(program, common);
   add_cp(program, common);

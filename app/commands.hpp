@@ -82,7 +82,6 @@ void add_predict(CommandLine program, CommonOptions& common);
 void add_sample(CommandLine program, CommonOptions& common);
 void add_verify(CommandLine program, CommonOptions& common);
 void add_merge(CommandLine program, CommonOptions& common);
-void add_import(CommandLine program, CommonOptions& common);
 void add_slurm(CommandLine program, CommonOptions& common);
 void add_cp(CommandLine program, CommonOptions& common);
 void add_runs(CommandLine program, CommonOptions& common);

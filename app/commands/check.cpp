@@ -54,8 +54,6 @@ Json report_of(const RunPlaces& places, const std::vector<RunCheck>& checks) {
 std::vector<std::string> damage_beside(const std::vector<std::filesystem::path>& studies) {
   std::vector<std::string> out;
   for (const auto& study : studies) {
-    if (const std::string damage = study_copy_damage(study); !damage.empty())
-      out.push_back(damage + "; study.json itself is whole; starting the study again writes the copy anew");
     const auto compared = comparison_path(study);
     if (path_exists(compared) && !parse_json(read_file(compared, "comparison", ExitCode::data, std::uintmax_t{1} << 32)).is_object())
       out.push_back(compared.string() + ": damaged: no JSON object; the runs are not affected; starting the study again writes it anew");

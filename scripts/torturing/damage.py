@@ -4,7 +4,7 @@ import shutil
 
 from torturing.bench import Failure, bits, born
 
-STUDY_FILES = ("study.json", "study.json.bak", "compare.json")
+STUDY_FILES = ("study.json", "compare.json")
 
 
 def spoil(path, random, others):
@@ -89,7 +89,7 @@ def study_files(t, random):
     t.take(study, "finished")
     folder = t.place / "out/study"
     kept = {run: born(t.place / "out" / run / "run.json") for run in bits(t.place / "out")}
-    chosen = random.sample(STUDY_FILES, random.randint(1, 3))
+    chosen = random.sample(STUDY_FILES, random.randint(1, 2))
     t.note = ", ".join(spoil(folder / name, random, []) for name in chosen)
     result = t.train()
     if result.code == 3 and study == "growing" and "study.json" in result.err:

@@ -110,31 +110,6 @@ class Membership(ProgramTest):
         self.assertEqual(len(everything["facets"][0]["pairs"]), 4)
         self.assertEqual(everything["facets"][0]["pairs"][0]["comparisons"], 4)
 
-    def test_a_damaged_study_file_is_named_and_written_again(self):
-        path = self.write("study.json", STUDY)
-        self.ok("--config", path, "-q")
-        file = self.tmp / "runs/study/study.json"
-        whole = file.read_text()
-        file.write_text(whole.replace('"gelu"', '"gelo"', 1))
-        self.assertIn("study.json: damaged: its checksum differs", " ".join(self.compared("runs/study")["notes"]))
-        self.assertIn("study.json: damaged", self.fails(3, "check", "runs/study").__str__() + self.run_program("check", "runs/study").stdout)
-        self.ok("--config", path, "-q")
-        self.assertEqual(file.read_text(), whole)
-
-    def test_what_is_lost_with_a_study_file_and_its_copy_is_said_and_the_remedy_works(self):
-        path = self.write("study.json", STUDY)
-        self.ok("--config", path, "-q")
-        files = [self.tmp / "runs/study" / name for name in ("study.json", "study.json.bak")]
-        for lose in (lambda file: file.unlink(), lambda file: file.write_text(file.read_text()[:-40])):
-            for file in files:
-                lose(file)
-            note, = [n for n in self.compared("runs/study")["notes"] if "study.json" in n]
-            self.assertNotIn("\n", note)
-            for said in ("runs/study/study.json: ", "not known without it: which runs are the study's, its reference", "every run below it counts instead", "start the study's command again"):
-                self.assertIn(said, note)
-            self.ok("--config", path, "-q")
-            self.assertEqual([n for n in self.compared("runs/study")["notes"] if "study.json" in n], [])
-
     def test_different_tasks_are_refused_with_the_list(self):
         self.ok("--config", self.write("a.json", {**STUDY, "name": "a", "seeds": 2}), "-q")
         self.ok("--config", self.write("b.json", {**STUDY, "name": "b", "seeds": 2, "task": {"kind": "sequence_xor", "length": 4}}), "-q")

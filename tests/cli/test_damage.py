@@ -195,132 +195,46 @@ class Beside(Damage):
 
 
 class StudyFiles(Damage):
-    def test_a_study_file_is_read_from_its_copy_whatever_stands_in_its_place(self):
+    def test_a_study_file_that_is_lost_or_damaged_is_named_set_aside_and_written_again(self):
         self.train()
         study = self.tmp / "runs/study"
-        for name in ("study.json", "study.json.bak"):
-            path = study / name
-            content = path.read_bytes()
-            for damage in (b"", None, content[:-9]):
-                path.unlink() if damage is None else path.write_bytes(damage)
-                code, said = self.words("check", "runs")
-                self.assertEqual(code, 3, said)
-                self.assertIn(name, said)
-                self.ok("compare", "runs/study")
-                self.assertIn("6 found finished", self.train())
-                self.assertEqual(path.read_bytes(), content)
-                self.ok("check", "runs")
-
-    def test_a_study_without_its_file_and_copy_says_what_is_not_known(self):
-        self.train()
-        for name in ("study.json", "study.json.bak"):
-            (self.tmp / "runs/study" / name).unlink()
-        self.assertIn("study.json: missing, and so is its copy; not known without it", self.words("compare", "runs/study")[1])
-        self.assertIn("6 found finished", self.train())
-        self.assertNotIn("not known", self.words("compare", "runs/study")[1])
-
-
-def as_version_0_1(new, old):
-    """The same results as version 0.1 left them: six files a run, no checksums in JSON, tuning beside the study."""
-    for path in sorted(new.rglob("run.json")):
-        run, of_run = path.parent, record(path)
-        parts = run.relative_to(new).parts
-        study = [parts[0] + "-tuning", *parts[2:]] if parts[1] == "tuning" else list(parts)
-        place = old.joinpath(*study[:-1], run.name.split(".")[0])
-        place.mkdir(parents=True)
-        config = {key: value for key, value in of_run["config"].items() if key != "keep"}
-        about = {"schema_version": 1, "identity": of_run["identity"]}
-        for name, content in (("config", config), ("status", {**about, "state": of_run["state"], "step": of_run["step"]}), ("meta", of_run["sessions"][0]),
-                              ("summary", {**about, **of_run["summary"]})):
-            (place / f"{name}.json").write_text(json.dumps(content))
-        for name in ("metrics.jsonl", "model.safetensors"):
-            (place / name).write_bytes((run / name).read_bytes() if (run / name).exists() else b"tuned")
-    for path in new.rglob("study.json"):
-        parts = path.parent.relative_to(new).parts
-        study = json.loads(path.read_text())
-        del study["checksum"]
-        study["schema_version"] = 1
-        study["variants"] = [{key: variant[key] for key in ("name", "assignments")} for variant in study["variants"]]
-        (old / "-".join(parts) / "study.json").write_text(json.dumps(study))
+        path = study / "study.json"
+        content = path.read_bytes()
+        for n, damage in enumerate((None, b"", content[:-9], content.replace(b'"relu"', b'"rela"', 1), "directory")):
+            path.unlink()
+            if damage == "directory":
+                (path / "mine").mkdir(parents=True)
+            elif damage is not None:
+                path.write_bytes(damage)
+            for command in ("check", "compare"):
+                code, said = self.words(command, "runs/study")
+                self.assertEqual(code, 3 if command == "check" else 0, said)
+                for part in ("runs/study/study.json", "not known without it: which runs are the study's, its reference", "every run below it counts instead",
+                             "start the study's command again"):
+                    self.assertIn(part, said)
+            again = self.train()
+            self.assertIn("6 found finished", again)
+            self.assertEqual(f"renamed to study.json.damaged-{n} and written again" in " ".join(again.split()), n > 0, again)
+            self.assertEqual(path.read_bytes(), content)
+            self.assertEqual(len(list(study.glob("study.json.damaged-*"))), n)
+            self.assertIn("6 whole", self.ok("check", "runs").stdout)
+            self.assertNotIn("not known", self.words("compare", "runs/study")[1])
+        self.assertTrue((study / "study.json.damaged-4/mine").is_dir())
+        self.ok("clean", "runs", "--yes")
+        self.assertEqual([p.name for p in study.glob("study.json.*")], ["study.json.damaged-4"])
 
 
-class Earlier(ProgramTest):
-    def test_results_of_earlier_versions_are_found_by_their_commands_after_an_import(self):
-        self.write("tiny.txt", "the rain in spain\n" * 40)
-        small = {"model": {"d_model": 4, "blocks": 1, "ffn": {"expansion": 1}}, "train": {"steps": 4, "eval_every": 2, "batch_size": 2}}
-        self.write("words.json", {"name": "words", "task": {"kind": "text", "file": "tiny.txt", "context": 4}, **small, "seeds": 2,
-                                  "sweep": {"grid": {"model.ffn.activation": ["relu", "gelu"]}}, "tune": {"train.optimizer.lr": [0.003, 0.01], "seeds": 1}})
-        self.write("alone.json", {"name": "alone", "task": {"kind": "xor"}, **small})
-        for config in ("words.json", "alone.json"):
-            self.ok("--config", config, "-q")
-        as_version_0_1(self.tmp / "runs", self.tmp / "old")
-        before = {p: p.read_bytes() for p in (self.tmp / "old").rglob("*") if p.is_file()}
-        (self.tmp / "tiny.txt").rename(self.tmp / "gone.txt")  # identities are those that were recorded
-        count = len(list((self.tmp / "runs").rglob("run.json")))
-        self.assertIn(f"{count} runs imported", self.ok("import", "old", "-o", "new").stdout)
-        self.assertEqual({p: p.read_bytes() for p in (self.tmp / "old").rglob("*") if p.is_file()}, before)
-        self.assertIn(f"{count} whole", self.ok("check", "new").stdout.splitlines()[-1])
-        self.assertEqual(run_bits(self.tmp / "new"), run_bits(self.tmp / "runs"))
-        again = json.loads(self.ok("import", "old", "-o", "new", "--json").stdout)
-        self.assertEqual(again, {"imported": 0, "already_there": count, "notes": []})
-        (self.tmp / "gone.txt").rename(self.tmp / "tiny.txt")
-        self.assertIn("4 runs: 0 trained now, 4 found finished", self.ok("--config", "words.json", "-o", "new").stderr)
-        self.assertIn("already trained", self.ok("--config", "alone.json", "-o", "new").stderr)
-        (self.tmp / "old/alone/seed-0/metrics.jsonl").write_text("{}")
-        self.assertIn("damaged", self.imported(3, "old/alone", "-o", "other"))
-        self.assertIn("ffn-train import", " ".join(self.run_program("compare", "old/words").stderr.split()))
-
-    def old_study(self, name="s"):
-        """Four runs of version 0.1 in old/."""
-        self.ok("xor", f"name={name}", "model.ffn.activation=relu,silu", "seeds=2", "train.steps=20", "-q")
-        as_version_0_1(self.tmp / "runs", self.tmp / "old")
-        return self.tmp / "old" / name
-
-    def imported(self, code, *arguments):
-        result = self.run_program("import", *arguments)
-        self.assertEqual(result.returncode, code, result.stderr + result.stdout)
-        return " ".join((result.stdout + result.stderr).split())
-
-    def test_a_study_whose_name_ends_in_tuning_is_one_of_its_own(self):
-        self.old_study("lr-tuning")
-        self.imported(0, "old", "-o", "new")
-        self.assertEqual(run_bits(self.tmp / "new"), run_bits(self.tmp / "runs"))
-
-    def test_the_runs_that_tuned_a_study_are_kept_where_the_study_itself_is_lost(self):
-        self.ok("xor", "model.ffn.activation=relu,silu", "seeds=2", "train.steps=20", "tune.train.optimizer.lr=0.01,0.02", "tune.seeds=1", "-q")
-        as_version_0_1(self.tmp / "runs", self.tmp / "old")
-        shutil.rmtree(self.tmp / "old/xor")
-        self.imported(0, "old", "-o", "new")
-        names = [{p.parent.name for p in (self.tmp / out / "xor/tuning").rglob("run.json")} for out in ("new", "runs")]
-        self.assertGreater(len(names[0]), 3)
-        self.assertEqual(*names)
-
-    def test_an_old_study_is_known_by_its_copy_or_left_out_whole(self):
-        study = self.old_study()
-        (study / "study.json").rename(study / "study.json.bak")
-        self.imported(0, "old", "-o", "by-copy")
-        self.assertIn("4 whole", self.ok("check", "by-copy").stdout)
-        (study / "study.json").write_text("{")
-        self.imported(0, "old", "-o", "by-copy-too")
-        (study / "study.json.bak").unlink()
-        for _ in range(2):
-            said = self.imported(3, "old", "-o", "none")
-            self.assertIn("s/study.json: ", said)
-            self.assertIn("no run of old was imported", said)
-            self.assertFalse((self.tmp / "none").exists())
-            (study / "study.json").unlink(missing_ok=True)
-        self.ok("xor", "name=alone", "train.steps=20", "-q", "-o", "single")
-        as_version_0_1(self.tmp / "single", self.tmp / "old")
-        said = self.imported(3, "old", "-o", "some")
-        self.assertIn("1 run imported", said)
-        self.assertIn("left out: 1 of the studies", said)
-
-    def test_an_import_into_what_it_reads_or_of_nothing_is_refused(self):
-        study = self.old_study()
-        for old, out in (("old", "old"), ("old", "old/new"), (study, "old")):
-            self.assertIn("lie in each other", self.imported(2, old, "-o", out))
-        (self.tmp / "empty").mkdir()
-        self.assertIn("no run of empty was imported", self.imported(3, "empty", "-o", "new"))
+class OtherVersions(ProgramTest):
+    def test_results_of_another_schema_version_are_refused_and_left_alone(self):
+        self.ok("xor", "train.steps=20", "seeds=2", "-q")
+        files = sorted((self.tmp / "runs").rglob("*.json"))
+        for path in files:
+            path.write_text(path.read_text().replace('"schema_version": 4', '"schema_version": 3'))
+        before = {p: p.read_bytes() for p in files}
+        for command in (("compare", "runs/xor"), ("xor", "train.steps=20", "seeds=2")):
+            self.assertIn("schema_version 3, this ffn-train reads 4; use the one that wrote it, or train again in another directory", " ".join(self.fails(3, *command).split()))
+        self.assertEqual({p: p.read_bytes() for p in files}, before)
+        self.ok("xor", "train.steps=20", "seeds=2", "-q", "--fresh")
 
 
 class NoRoom(Damage):

@@ -87,7 +87,6 @@ class LooksTest(ProgramTest):
         shared_reference = self.train("name=reference", "seeds=8", "model.ffn.activation=relu,identity")
         self.assertNotIn("uggestive", shared_reference)
         (self.tmp / "runs/s/study.json").write_text("{")
-        (self.tmp / "runs/s/study.json.bak").write_text("{")
         self.assert_suggestive(self.train("name=more", "seeds=12"), "seeds seen before, in s")
 
     def test_a_damaged_record_leaves_nothing_sure_until_it_is_moved_away(self):

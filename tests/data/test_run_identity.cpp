@@ -1,7 +1,9 @@
 // Equal runs have equal identities, different runs different ones.
+#include <fstream>
 #include <set>
 
 #include "config/helpers.hpp"
+#include "ffn/config/config_values.hpp"
 #include "ffn/data/run_identity.hpp"
 #include "support/catch_plain.hpp"
 
@@ -47,9 +49,31 @@ TEST_CASE("name, logging and checkpoint interval do not change an identity") {
   CHECK(identity(R"({"log": {"tensorboard": true}})") == id);
 }
 
-TEST_CASE("rates by role count only where some are given, which is younger than identities; a sequence's name does not count") {
+TEST_CASE("an identity is of what differs from the defaults, which are frozen") {
+  CHECK(dump_json(identity_json(run_from(R"({"seed": 3, "model": {"d_model": 8, "attention": {}}, "train": {"batch_size": 8}})"), "")) ==
+        R"({"model.attention":true,"model.d_model":8,"model.ffn[positionwise].d_ff":32,"seed":3,"train.batch_size":8})");
+  const Json frozen = Json::parse(std::ifstream(FFN_SOURCE_DIR "/tests/data/defaults.json"));
+  std::string missing;
+  std::size_t found = 0;
+  for (const auto& [path, value] : default_values()) {
+    const auto at = path.rfind('.') + 1;  // 0 for a key of no section
+    const Json section = frozen.value(path.substr(0, at), Json::object());
+    if (!section.contains(path.substr(at))) missing += "\n" + path + " " + dump_json(*value);
+    else {
+      CAPTURE(path);
+      CHECK(*value == section[path.substr(at)]);
+      ++found;
+    }
+  }
+  INFO("keys to add to tests/data/defaults.json:" << missing);
+  CHECK(missing.empty());
+  std::size_t known = 0;
+  for (const auto& section : frozen) known += section.size();
+  CHECK(found == known);
+}
+
+TEST_CASE("an empty lr_scale and a sequence's name do not count") {
   CHECK(identity(R"({"train": {"optimizer": {"lr_scale": {}}}})") == identity("{}"));
-  CHECK(identity("{}") == "e791e824003a7a85");  // as before there were any
   CHECK(identity(R"({"task": {"kind": "sequence", "name": "sequence_xor"}})") ==
         identity(R"({"task": {"kind": "sequence", "label": "s[t-1] ^ s[t-2]"}})"));
 }
@@ -111,10 +135,10 @@ TEST_CASE("whatever changes the result changes the identity") {
   CHECK(count == 45);
 }
 
-TEST_CASE("keys of attention and blocks that are younger than a run leave its identity alone") {
-  const auto json = identity_json(run_from(R"({"model": {"attention": {}}})"), "");
-  CHECK(json["model"]["attention"] == Json::parse(R"({"heads": 4, "causal": true, "scores": "content", "bias": false})"));
-  for (const char* key : {"parallel", "share_ffn"}) CHECK(!json["model"].contains(key));
+TEST_CASE("the identities of several seeds are those of each alone") {
+  const auto of_seed = [](std::int64_t seed) { return run_from(R"({"seed": )" + std::to_string(seed) + "}"); };
+  for (const std::int64_t start : {0, 1})
+    CHECK(run_identities(of_seed(start), "", {0, 1}) == std::vector<std::string>{run_identity(of_seed(0)), run_identity(of_seed(1))});
 }
 
 TEST_CASE("a text counts by its content, not by its place") {
@@ -128,17 +152,6 @@ TEST_CASE("a text counts by its content, not by its place") {
   const auto id = identity_of("a.txt", text);
   CHECK(identity_of("elsewhere/b.txt", text) == id);
   CHECK(identity_of("a.txt", text + "!") != id);
-}
-
-TEST_CASE("the split of a text changes an identity only where it is not the fixed one, which is older than the key") {
-  RunConfig config;
-  config.task.emplace<TextConfig>(TextConfig{"text.txt", 8, 0.1});
-  CHECK(identity_json(config, "content")["task"] ==
-        Json::parse(R"({"kind": "text", "file": "content", "context": 8, "validation_fraction": 0.1})"));
-  const auto fixed = run_identity(config, "content");
-  std::get<TextConfig>(config.task).split = "per_seed";
-  CHECK(identity_json(config, "content")["task"]["split"] == "per_seed");
-  CHECK(run_identity(config, "content") != fixed);
 }
 
 TEST_CASE("a task's data files are the paths among its fields") {

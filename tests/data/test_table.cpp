@@ -453,14 +453,6 @@ TEST_CASE("a missing number is the mean of the training rows and has an indicato
   CHECK_THAT(refusal(empty), ContainsSubstring("column y has no value | leave it out: task.ignore='[\"y\"]'"));
 }
 
-TEST_CASE("the identity of a table does not change by what is missing unless something is done about it") {
-  RunConfig config;
-  config.task = with_gaps("refuse");
-  CHECK_FALSE(identity_json(config, "content")["task"].contains("missing"));
-  config.task = with_gaps("mean");
-  CHECK(identity_json(config, "content")["task"]["missing"] == "mean");
-}
-
 TEST_CASE("a table's content is part of the identity, its place is not") {
   RunConfig one, same, other;
   one.task = table_of(kFolds, "color");

@@ -147,7 +147,7 @@ TEST_CASE("a damaged study.json hides no run and ends no comparison") {
   const fs::path study = written.ended().parent_path().parent_path();
   std::vector<std::string> identities;
   for (const auto& run : written.runs) identities.push_back(run.identity);
-  const std::string good = dump_json(Json{{"schema_version", 3},
+  const std::string good = dump_json(Json{{"schema_version", kSchemaVersion},
                                           {"name", "small"},
                                           {"seeds", {0, 1}},
                                           {"variants",
@@ -157,6 +157,9 @@ TEST_CASE("a damaged study.json hides no run and ends no comparison") {
                                              {"width", Json::object()},
                                              {"identities", identities}}}},
                                           {"compare", {{"metric", "val/loss"}}},
+                                          {"variant_keys", Json::object()},
+                                          {"question", Json::object()},
+                                          {"declaration", ""},
                                           {"document", {{"name", "small"}}}},
                                      2);
   const auto read = [&](const Json& json) {
@@ -176,4 +179,18 @@ TEST_CASE("a damaged study.json hides no run and ends no comparison") {
   attempt(
       500, 61, [&](RandomStream& random) { return with_odd_value(parse_json(good), random).dump(); },
       [&](const std::string& bytes) { read(parse_json(bytes)); });
+}
+
+TEST_CASE("keys that are younger than a run are compared at their defaults") {
+  const Written written;
+  const std::string good = content(written.ended() / "run.json");
+  const auto keys = find_runs({written.ended()}).runs.at(0).keys;
+  Json older = parse_json(good);
+  older.erase("checksum");
+  older["config"]["model"].erase("init");
+  older["config"]["model"]["ffn"].erase("dropout");
+  older["config"]["train"]["target"].erase("stop");
+  put(written.ended() / "run.json", record_detail::sealed_text(older));
+  CHECK(find_runs({written.ended()}).runs.at(0).keys == keys);
+  CHECK(keys.count("model.ffn.dropout") + keys.count("model.init") + keys.count("train.target.stop") == 3);
 }

@@ -7,6 +7,7 @@
 #include "ffn/base/marked_names.hpp"
 #include "ffn/base/safetensors.hpp"
 #include "ffn/data/run_identity.hpp"
+#include "ffn/store/json_text.hpp"
 #include "ffn/store/run_directory.hpp"
 #include "store/runs.hpp"
 #include "store/scratch.hpp"
@@ -140,10 +141,13 @@ TEST_CASE("a record that cannot be understood is an error that names it") {
   };
 
   CHECK(problem("{") == path.string() + ": no JSON object");
-  CHECK(problem("{}") == path.string() + ": key 'identity' not found");
-  CHECK(problem(R"({"identity":"","state":"asleep"})") == path.string() + ": unknown state \"asleep\"");
-  CHECK(problem(R"({"schema_version":4})") == path.string() + ": schema_version 4, this ffn-train reads up to 3");
-  CHECK(problem(R"({"schema_version":3})") == path.string() + ": damaged: its checksum is missing");
+  CHECK(problem("{}") == path.string() + ": damaged: its checksum is missing");
+  CHECK(problem(record_detail::sealed_text(Json::object())) == path.string() + ": key 'identity' not found");
+  CHECK(problem(record_detail::sealed_text({{"identity", ""}, {"state", "asleep"}})) == path.string() + ": unknown state \"asleep\"");
+  for (const char* other : {"3", "5"})
+    CHECK(problem("{\"schema_version\":" + std::string(other) + "}") ==
+          path.string() + ": schema_version " + other +
+              ", this ffn-train reads 4; use the one that wrote it, or train again in another directory (-o DIR)");
   CHECK(problem("") == path.string() + ": empty");
   RunRecord record = new_record(small_run(), kIdentity);
   record.state = RunState::done;
@@ -290,7 +294,8 @@ TEST_CASE("a checkpoint of another config or of nobody is refused, and so is a s
   };
   CHECK(problem({}) == path + ": no checkpoint of ffn-train: its metadata lacks the state or the checksum");
   CHECK(problem({{"state", "{}"}}) == path + ": key 'identity' not found");
-  CHECK(problem({{"state", R"({"schema_version":9})"}}) == path + ": schema_version 9, this ffn-train reads up to 3");
+  CHECK(problem({{"state", R"({"schema_version":9})"}}) ==
+        path + ": schema_version 9, this ffn-train reads 4; use the one that wrote it, or train again in another directory (-o DIR)");
   const auto with_step = [&](const std::string& step, const std::string& numbers = "{}") {
     return problem({{"state", R"({"identity":"0123456789abcdef","computed_by":[],"metrics":{"bytes":0,"checksum":""},"numbers":)" +
                                   numbers + R"(,"step":)" + step + "}"}});

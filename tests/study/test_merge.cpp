@@ -51,7 +51,6 @@ TEST_CASE("a merge that was killed goes on, also where it had written nothing wh
   const auto target = scratch.path() / "s";
   fs::create_directories(target);
   put(target / "study.json.tmp-17-1", "{");
-  put(target / "study.json.bak.tmp-17-0", "{");
   const fs::path run = target / part.plan.runs[0].directory.lexically_relative(part.directory());
   CHECK(merge_studies({part.directory()}, target).finished == 8);
   put(run / "run.json.tmp-17-2", "{");
@@ -61,19 +60,6 @@ TEST_CASE("a merge that was killed goes on, also where it had written nothing wh
   fs::create_directories(other);
   put(other / "notes.txt", "mine");
   CHECK(message_of<DataError>([&] { merge_studies({part.directory()}, other); }).find("is not empty") != std::string::npos);
-}
-
-TEST_CASE("a directory in the place of study.json is set aside, and the file written") {
-  const TrainedPart part({1, 1}, 1);
-  const auto file = study_file_path(part.directory());
-  const Json before = read_study_json(part.directory(), nullptr);
-  fs::remove(file);
-  fs::create_directories(file / "mine");
-  std::string lost;
-  write_study_file(part.directory(), study_text(read_study_json(part.directory(), &lost)));
-  CHECK(lost.find("is a directory, not a study file") != std::string::npos);
-  CHECK(read_study_json(part.directory(), nullptr) == before);
-  CHECK(fs::is_directory(file.string() + ".damaged-1/mine"));
 }
 
 TEST_CASE("of two equal results the one that kept its files is taken, in any order") {

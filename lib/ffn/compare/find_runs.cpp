@@ -13,8 +13,8 @@
 #include "ffn/compare/run_keys.hpp"
 #include "ffn/compare/run_search.hpp"
 #include "ffn/config/accounting.hpp"
+#include "ffn/config/config_values.hpp"
 #include "ffn/config/named_tasks.hpp"
-#include "ffn/config/younger_keys.hpp"
 #include "ffn/data/task.hpp"
 #include "ffn/store/json_text.hpp"
 #include "ffn/store/run_directory.hpp"
@@ -45,15 +45,52 @@ Json as_it_was_written(Json config) {
   return config;
 }
 
-void put_in_younger_keys(std::map<std::string, std::string>& keys) {
-  for (const auto& younger : younger_keys()) {
-    const auto inside = keys.lower_bound(younger.section + ".");
-    const bool is_there = inside != keys.end() && inside->first.rfind(younger.section + ".", 0) == 0;
-    const auto beside = keys.find(younger.section + "." + younger.beside);
-    const bool got_it =
-        younger.beside.empty() || (beside != keys.end() && (younger.beside_value.empty() || beside->second == younger.beside_value));
-    if (!is_there || !got_it) continue;
-    keys.emplace(younger.path(), flat_keys({{"value", *younger.value}}).at("value"));
+/// Keys of one section at their defaults; where it has kinds, of one of them.
+struct SectionDefaults {
+  std::string prefix;                                        ///< "model.ffn."
+  std::vector<std::pair<std::string, std::string>> kinds;    ///< "model.ffn.kind" and "moe"
+  std::vector<std::pair<std::string, std::string>> entries;  ///< "model.ffn.top_k" and "2"
+};
+
+std::vector<SectionDefaults> defaults_by_section() {
+  std::map<std::string, SectionDefaults> sections;
+  for (const auto& [path, value] : default_values()) {
+    const std::string of = path.substr(0, path.rfind('.') + 1);
+    SectionDefaults& section = sections[of];
+    std::string prefix;
+    section.kinds.clear();
+    for (std::size_t at = 0, open; at < of.size(); at = of.find('.', at) + 1) {
+      const std::string part = of.substr(at, of.find('.', at) - at);
+      open = part.find('[');
+      prefix += part.substr(0, open) + ".";
+      if (open != std::string::npos) section.kinds.emplace_back(prefix + "kind", part.substr(open + 1, part.size() - open - 2));
+    }
+    section.prefix = prefix;
+    for (const auto& [key, text] : flat_keys({{prefix + path.substr(of.size()), *value}})) section.entries.emplace_back(key, text);
+  }
+  std::vector<SectionDefaults> out;
+  for (auto& [path, section] : sections) out.push_back(std::move(section));
+  return out;
+}
+
+bool has_keys_below(const std::map<std::string, std::string>& keys, const std::string& prefix) {
+  const auto first = keys.lower_bound(prefix);
+  return first != keys.end() && first->first.rfind(prefix, 0) == 0;
+}
+
+// Keys that are younger than the program that wrote the config.
+void put_in_defaults(std::map<std::string, std::string>& keys) {
+  static const auto sections = defaults_by_section();
+  for (const auto& section : sections) {
+    const bool is_there =
+        has_keys_below(keys, section.prefix) && std::all_of(section.kinds.begin(), section.kinds.end(), [&](const auto& kind) {
+          const auto found = keys.find(kind.first);
+          return found != keys.end() && found->second == kind.second;
+        });
+    if (!is_there) continue;
+    for (const auto& [key, text] : section.entries) {
+      if (keys.count(key) == 0 && !has_keys_below(keys, key + ".")) keys.emplace(key, text);
+    }
   }
 }
 
@@ -68,13 +105,7 @@ void take_config(const Json& found, const fs::path& path, FoundRun& run) {
   run.seed = record_detail::integer_from(config.value("seed", Json(0)), INT64_MIN, INT64_MAX);
   run.label = config.value("label", "");
   run.budget_steps = record_detail::count_from(config.value(Json::json_pointer("/train/steps"), Json(0)));
-  // Of configs that are older than these keys.
-  if (run.keys["task.kind"] == "text") run.keys.emplace("task.split", "fixed");
-  if (run.keys["task.kind"] == "function") {
-    run.keys.emplace("task.name", "");
-    run.keys.emplace("task.features", "");
-    run.keys.emplace("task.group", "");
-  }
+  put_in_defaults(run.keys);
   if (run.keys.count("task.name") > 0) {
     if (is_named_task(run.keys["task.name"])) {  // the name says the rest
       for (auto key = run.keys.lower_bound("task."); key != run.keys.end();) {
@@ -84,16 +115,6 @@ void take_config(const Json& found, const fs::path& path, FoundRun& run) {
         key = is_said ? run.keys.erase(key) : std::next(key);
       }
     }
-  }
-  put_in_younger_keys(run.keys);
-  run.keys.emplace("model.init_from", "");
-  if (run.keys.count("model.attention.heads") > 0) {
-    run.keys.emplace("model.attention.rotary_base", "10000");
-    run.keys.emplace("model.attention.rotary_layout", "halves");
-  }
-  if (run.keys.count("train.target.metric") > 0) {
-    run.keys.emplace("train.target.stop", "false");
-    run.keys.emplace("train.target.patience", "0");
   }
   for (const char* key : {"seed", "name", "label", "keep", "train.checkpoint_every", "log.tensorboard", "log.layers"})
     run.keys.erase(key);  // they make no other run

@@ -94,7 +94,7 @@ class Search {
     try {
       auto file = read_study_file(directory);
       if (!file && path_exists(comparison_path(directory)))
-        throw DataError(study_file_path(directory).string() + ": missing, and so is its copy", kLostStudyRemedy);
+        throw DataError(study_file_path(directory).string() + ": missing", kLostStudyRemedy);
       if (!file) return false;
       const auto study = std::make_shared<const StudyFile>(std::move(*file));
       const auto runs = study->run_directories(directory);
@@ -103,9 +103,6 @@ class Search {
         if (of_study.emplace(runs[i], is_there).second) found.all.push_back({runs[i], !is_there, false, study, i});
       }
       found.studies.push_back(directory);
-      if (!study->lost.empty())
-        found.damaged_studies.push_back(study->lost +
-                                        "; its copy, study.json.bak, is read instead; starting the study again writes the file anew");
       return true;
     } catch (const Error& error) {
       found.damaged_studies.push_back(

@@ -30,9 +30,9 @@ bool is_path_safe(const std::string& name) {
 
 // Reserved names: moved-aside directories, temporaries, the files of runs and studies.
 bool is_reserved(const std::string& name) {
-  static const char* const kFiles[] = {"run.json",   "metrics.jsonl",  "model.safetensors", "best.safetensors", "checkpoint.safetensors",
-                                       "study.json", "study.json.bak", "log.txt",           "compare.json",     "report.html",
-                                       "runs.csv",   "curves.csv",     "compare.csv",       "note.txt",         "tensorboard"};
+  static const char* const kFiles[] = {"run.json",   "metrics.jsonl", "model.safetensors", "best.safetensors", "checkpoint.safetensors",
+                                       "study.json", "log.txt",       "compare.json",      "report.html",      "runs.csv",
+                                       "curves.csv", "compare.csv",   "note.txt",          "tensorboard"};
   return is_moved_aside(name) || is_temporary(name) || std::find(std::begin(kFiles), std::end(kFiles), name) != std::end(kFiles);
 }
 

@@ -18,7 +18,8 @@ struct DataFile {
 /// The files that a task reads: its fields that are paths.
 std::vector<DataFile> data_files(TaskConfig task);
 
-/// What the identity is taken of, but for the seed. `text`: data_hash_now(), which stands for the paths of data files.
+/// What the identity is taken of: keys at other values than their defaults (config/config_values.hpp), by path. `text`: data_hash_now(),
+/// which stands for the paths of data files.
 Json identity_json(const RunConfig& config, const std::string& text);
 
 /// SHA-256 (first 16 hex digits) of what a run is: the resolved config without its name, paths and what computes it, with the
@@ -26,9 +27,6 @@ Json identity_json(const RunConfig& config, const std::string& text);
 std::string run_identity(const RunConfig& config);
 /// The same where the files may not be at hand: `text` is data_hash_now().
 std::string run_identity(const RunConfig& config, const std::string& text);
-
-/// What all seeds of a config have in common, whatever data they learn: the same without seed and files.
-std::string config_identity(const RunConfig& config);
 
 /// SHA-256 of each data file of a task as it is now, with commas between them; empty for a task without one.
 std::string data_hash_now(const RunConfig& config);

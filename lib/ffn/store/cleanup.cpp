@@ -46,14 +46,14 @@ bool is_slurm_file(const fs::path& file) {
 // By its name; by its beginning, too, where people may have a file of that name.
 bool is_our_file(const fs::path& file) {
   static const std::initializer_list<const char*> kOurs = {
-      "run.json",   "metrics.jsonl",  "model.safetensors", "best.safetensors", "checkpoint.safetensors",
-      "study.json", "study.json.bak", "log.txt",           kNoteFile,          ".lock"};
+      "run.json", "metrics.jsonl", "model.safetensors", "best.safetensors", "checkpoint.safetensors", "study.json", "log.txt",
+      kNoteFile,  ".lock"};
   static const std::map<std::string, FileKind> kKinds = {{"compare.json", kComparisonFile},
                                                          {"runs.csv", kRunsTable},
                                                          {"curves.csv", kRunsTable},
                                                          {"compare.csv", kAnswerTable},
                                                          {"report.html", {"report", kPageMark}}};
-  const std::string name = file.filename().string(), base = name.substr(0, name.find(kTemporaryMark));
+  const std::string name = file.filename().string(), base = name.substr(0, std::min(name.find(kTemporaryMark), name.find(kDamagedMark)));
   if (base == kSeenFile) return base != name;  // it outlives what it tells of
   if (const auto kind = kKinds.find(base); kind != kKinds.end()) return base != name || is_of(kind->second, file);
   return std::any_of(kOurs.begin(), kOurs.end(), [&](const char* ours) { return base == ours; }) || name.rfind(kEventFilePrefix, 0) == 0;
@@ -61,7 +61,7 @@ bool is_our_file(const fs::path& file) {
 
 bool may_be_removed(const DirectoryEntry& entry) {
   const std::string name = entry.path.filename().string();
-  if (entry.type == fs::file_type::regular) return is_temporary(name) && is_our_file(entry.path);
+  if (entry.type == fs::file_type::regular) return is_marked(name, {kTemporaryMark, kDamagedMark}) && is_our_file(entry.path);
   if (entry.type != fs::file_type::directory) return false;
   if (name.rfind(kRemovedMark, 0) == 0) return true;
   if (is_marked(name, {kTemporaryMark, kDamagedMark}) && is_run_directory_name(name.substr(0, name.rfind('.')))) return true;
@@ -114,7 +114,8 @@ bool is_results_directory(const fs::path& directory) {
   try {  // a person's files may be called run.json and study.json, too
     if (read_record(directory) || read_study_file(directory)) return true;
   } catch (const DataError&) {
-    if (path_exists(study_copy_path(directory))) return true;
+    const auto is_run = [](const DirectoryEntry& entry) { return is_run_directory_name(entry.path.filename().string()); };
+    if (has_study_file(directory) && any_entry_below(directory, is_run)) return true;
   }
   const auto entries = entries_of(directory);
   return std::any_of(entries.begin(), entries.end(), [](const DirectoryEntry& entry) {

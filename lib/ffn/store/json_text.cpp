@@ -58,20 +58,17 @@ FileFacts facts_from(const Json& json) { return {json.at("bytes").get<std::uint6
 namespace {
 
 constexpr const char* kSeal = "checksum";
-constexpr std::int64_t kSealedSince = 2;
 
 std::string seal_of(const Json& json) { return checksum_of(dump_json_lossy(json)); }
 
 void check_version_and_seal(Json& json, const std::string& source, bool sealed) {
-  const auto version = json.value("schema_version", std::int64_t{0});
-  if (version > kSchemaVersion) {
-    throw DataError(
-        source + ": schema_version " + std::to_string(version) + ", this ffn-train reads up to " + std::to_string(kSchemaVersion),
-        "a newer ffn-train wrote it; use that one");
+  if (const auto version = json.value("schema_version", std::int64_t{kSchemaVersion}); version != kSchemaVersion) {
+    throw VersionError(source + ": schema_version " + std::to_string(version) + ", this ffn-train reads " + std::to_string(kSchemaVersion) +
+                       "; use the one that wrote it, or train again in another directory (-o DIR)");
   }
   const auto seal = json.find(kSeal);
   if (seal == json.end()) {
-    if (sealed && version >= kSealedSince) throw DataError(source + ": damaged: its checksum is missing");
+    if (sealed) throw DataError(source + ": damaged: its checksum is missing");
     return;
   }
   const std::string found = seal->is_string() ? seal->get<std::string>() : "";

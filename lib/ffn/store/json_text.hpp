@@ -41,9 +41,8 @@ FileFacts facts_from(const Json& json);
 /// without being noticed, no value may. Bytes that are not UTF-8 (a path, an argument) become U+FFFD.
 std::string sealed_text(const Json& json);
 
-/// Reads one of our JSON files; `json` is what parsed. Throws DataError naming the file for text that is no JSON object, a
-/// newer schema_version, a checksum that is another or (since schema_version 2, where `sealed`) missing, and whatever
-/// nlohmann throws inside `read`.
+/// Reads one of our JSON files; `json` is what parsed. Throws VersionError for another schema_version, and DataError naming the file for
+/// text that is no JSON object, a checksum that is another or (where `sealed`) missing, and whatever nlohmann throws inside `read`.
 void read_json_text(const std::string& text, const std::string& source, const std::function<void(const Json& json)>& read,
                     bool sealed = true);
 

@@ -72,6 +72,26 @@ MetricSummary metric_from(const std::string& name, const Json& json, std::int64_
   return metric;
 }
 
+RunSummary summary_from(const Json& json, const std::string& source) {
+  RunSummary out;
+  out.end = enum_from<RunEnd>(kEnds, json.at("end").get<std::string>(), source, "end");
+  out.steps = count_from(json.at("steps"));
+  out.tokens = count_from(json.at("tokens"));
+  out.train_seconds = seconds_from(json.at("train_seconds"));
+  out.cost.parameters = count_from(json.at("parameters"));
+  out.cost.active_parameters = count_from(json.at("active_parameters"));
+  out.cost.flops = count_from(json.at("flops_per_token"));
+  out.computed_by = json.at("computed_by").get<std::vector<std::string>>();
+  for (const auto& [name, metric] : json.at("metrics").items()) out.metrics.push_back(metric_from(name, metric, out.steps));
+  if (const Json& hit = json.at("hit"); !hit.is_null())
+    out.hit = Hit{count_from(hit.at("step"), out.steps), seconds_from(hit.at("time_s")), count_from(hit.at("tokens"))};
+  if (const Json& d = json.at("divergence"); !d.is_null())
+    out.divergence = Divergence{count_from(d.at("step"), out.steps), number_from(d.at("loss")), number_from(d.at("learning_rate")),
+                                number_from(d.at("grad_norm"))};
+  for (const auto& [name, facts] : json.at("files").items()) out.files[name] = facts_from(facts);
+  return out;
+}
+
 }  // namespace
 
 const char* to_string(RunState state) { return kStates[static_cast<std::size_t>(state)]; }
@@ -82,7 +102,7 @@ const MetricSummary* RunSummary::find(const std::string& metric) const {
 }
 
 std::string engine_of(const std::vector<std::string>& computed_by) {
-  const std::string last = computed_by.empty() ? "fused" : computed_by.back();  // version 0.1 had the fused engine alone
+  const std::string last = computed_by.empty() ? "" : computed_by.back();
   return last.substr(0, last.find(','));
 }
 
@@ -136,32 +156,6 @@ Json summary_json(const RunSummary& summary) {
           {"files", std::move(files)}};
 }
 
-RunState record_detail::state_from(const std::string& name, const std::string& source) {
-  return enum_from<RunState>(kStates, name, source, "state");
-}
-
-RunSummary record_detail::summary_from(const Json& json, const std::string& source) {
-  RunSummary out;
-  out.end = enum_from<RunEnd>(kEnds, json.at("end").get<std::string>(), source, "end");
-  out.steps = count_from(json.at("steps"));
-  out.tokens = count_from(json.at("tokens"));
-  out.train_seconds = seconds_from(json.at("train_seconds"));
-  out.cost.parameters = count_from(json.at("parameters"));
-  out.cost.active_parameters = count_from(json.at("active_parameters"));
-  out.cost.flops = count_from(json.at("flops_per_token"));
-  out.computed_by = json.value("computed_by", std::vector<std::string>{});
-  for (const auto& [name, metric] : json.at("metrics").items()) out.metrics.push_back(metric_from(name, metric, out.steps));
-  if (const Json& hit = json.at("hit"); !hit.is_null())
-    out.hit = Hit{count_from(hit.at("step"), out.steps), seconds_from(hit.at("time_s")), count_from(hit.at("tokens"))};
-  if (const Json& d = json.at("divergence"); !d.is_null())
-    out.divergence = Divergence{count_from(d.at("step"), out.steps), number_from(d.at("loss")), number_from(d.at("learning_rate")),
-                                number_from(d.at("grad_norm"))};
-  if (json.contains("files")) {
-    for (const auto& [name, facts] : json["files"].items()) out.files[name] = facts_from(facts);
-  }
-  return out;
-}
-
 std::string record_text(RunRecord record) {
   Json json = {{"schema_version", kSchemaVersion},
                {"identity", record.identity},
@@ -183,7 +177,7 @@ RunRecord parse_record(const std::string& text, const std::string& source) {
   RunRecord out;
   record_detail::read_json_text(text, source, [&](const Json& json) {
     json.at("identity").get_to(out.identity);
-    out.state = record_detail::state_from(json.at("state").get<std::string>(), source);
+    out.state = enum_from<RunState>(kStates, json.at("state").get<std::string>(), source, "state");
     json.at("reason").get_to(out.reason);
     out.step = count_from(json.at("step"));
     json.at("updated").get_to(out.updated);
@@ -195,7 +189,7 @@ RunRecord parse_record(const std::string& text, const std::string& source) {
     out.sessions = json.at("sessions");
     if (!out.config->is_object() || !out.sessions->is_array()) throw DataError(source + ": its config or its sessions are missing");
     if (const Json& summary = json.at("summary"); !summary.is_null()) {
-      out.summary = record_detail::summary_from(summary, source);
+      out.summary = summary_from(summary, source);
       out.summary->identity = out.identity;
     }
     if (is_finished(out.state) != out.summary.has_value()) throw DataError(source + ": its state and its summary contradict each other");

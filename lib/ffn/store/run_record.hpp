@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "ffn/base/error.hpp"
 #include "ffn/base/json_document.hpp"
 #include "ffn/config/accounting.hpp"
 #include "ffn/config/compute_config.hpp"
@@ -14,8 +15,13 @@
 
 namespace ffn {
 
-/// Goes up when a file's meaning changes; a reader refuses a newer one. 1: version 0.1. 2: version 0.2, six files a run. 3: run.json.
-inline constexpr int kSchemaVersion = 3;
+/// Goes up when a file's meaning changes; a reader refuses any other. 4: identities are of what differs from the defaults.
+inline constexpr int kSchemaVersion = 4;
+
+/// A file of an older or newer program: whole, and of no use to this one.
+struct VersionError : DataError {
+  using DataError::DataError;
+};
 
 /// A file as it was when another vouched for it.
 struct FileFacts {
@@ -112,11 +118,5 @@ Json session_json(const std::vector<std::string>& argv, const EngineInfo& engine
 std::string record_text(RunRecord record);
 /// Throws DataError naming `source` for text that is damaged or no record.
 RunRecord parse_record(const std::string& text, const std::string& source);
-
-namespace record_detail {
-/// For whoever imports the files of earlier versions, too: they have the same form.
-RunSummary summary_from(const Json& json, const std::string& source);
-RunState state_from(const std::string& name, const std::string& source);
-}  // namespace record_detail
 
 }  // namespace ffn

@@ -49,8 +49,9 @@ std::vector<SeenStudy> read_seen(const fs::path& results) {
         item.at("values").get_to(seen.values);
       }
     });
+  } catch (const VersionError&) {
+    throw;
   } catch (const DataError& error) {
-    if (!error.hint().empty()) throw;  // a newer program's
     throw DataError(error.what(), "put it back from a copy of yours; moved away, it forgets which seeds were seen");
   }
   return out;
@@ -80,9 +81,13 @@ std::map<std::string, std::string> variant_keys(const Study& study) {
     const auto is_tuned = [&](const Assignment& given) { return std::find(tuned.begin(), tuned.end(), given.key) != tuned.end(); };
     declared.erase(std::remove_if(declared.begin(), declared.end(), is_tuned), declared.end());
     const RunConfig config = tuned.empty() ? variant.config : config_with(study, declared);
-    Json json = identity_json(config, data_hash_now(config));
-    json.erase("seed");
-    for (const char* measured : {"target", "eval_every", "eval_examples", "layer_metrics"}) json["train"].erase(measured);
+    Json json = Json::object();
+    const Json all = identity_json(config, data_hash_now(config));
+    for (const auto& item : all.items()) {
+      const std::string& path = item.key();
+      const bool measures = path == "train.eval_every" || path == "train.eval_examples" || path == "train.layer_metrics";
+      if (path != "seed" && !measures && path.rfind("train.target", 0) != 0) json[path] = item.value();
+    }
     if (!tuned.empty()) json["tune"] = tuned;
     out[variant.name] = sha256_hex(dump_json(json)).substr(0, 16);
   }
@@ -124,7 +129,7 @@ void record_seen(const fs::path& study, const std::vector<std::string>& values) 
   try {
     const auto file = read_study_file(study);
     const fs::path results = results_of(study);
-    if (!file || file->declaration.empty() || (file->name == kTuningDirectory && file->seeds[0] >= kFirstTuningSeed)) return;
+    if (!file || (file->name == kTuningDirectory && file->seeds[0] >= kFirstTuningSeed)) return;
     const auto turn = wait_for_directory(results);
     remove_temporaries(results, ".seen.json");
     auto studies = read_seen(results);

@@ -86,8 +86,6 @@ TuningResult tuned_from(const Json& json, const std::string& source) {
 
 StudyFile study_from(const Json& json, const std::string& source) {
   StudyFile study;
-  if (json.value("schema_version", 0) < 3)
-    throw DataError(source + ": of an earlier version of ffn-train", "ffn-train import DIR -o NEW brings its results into this one's form");
   json.at("name").get_to(study.name);
   json.at("seeds").get_to(study.seeds);
   for (const auto& item : json.at("variants")) {
@@ -107,9 +105,9 @@ StudyFile study_from(const Json& json, const std::string& source) {
   if (json.contains("tuning")) study.tuned = tuned_from(json["tuning"], source);
   if (json.contains("sequential"))
     study.sequential = sequential_from(json["sequential"], source, variants * variants);  // more than all pairs
-  study.keys = json.value("variant_keys", study.keys);
-  study.question = json.value("question", Json());
-  study.declaration = json.value("declaration", "");
+  json.at("variant_keys").get_to(study.keys);
+  study.question = json.at("question");
+  json.at("declaration").get_to(study.declaration);
   if (json.contains("claims")) {
     for (const auto& claim : json["claims"]) {
       for (const char* key : {"claim", "check", "date"}) (void)claim.at(key);
@@ -153,8 +151,6 @@ CompareConfig comparison_of(const Study& study) {
 
 fs::path study_file_path(const fs::path& study) { return study / "study.json"; }
 
-std::string study_text(const Json& study) { return record_detail::sealed_text(study); }
-
 Json study_json(const Study& study, const std::vector<std::string>& identities) {
   Json variants = Json::array();
   for (std::size_t v = 0; v < study.variants.size(); ++v) {
@@ -184,28 +180,9 @@ Json study_json(const Study& study, const std::vector<std::string>& identities) 
   return out;
 }
 
-fs::path study_copy_path(const fs::path& study) { return study / "study.json.bak"; }
-
-namespace {
-
-bool is_missing(const fs::path& file) { return link_type_of(file) == fs::file_type::not_found; }
-
-Json read_whole(const fs::path& file) {
-  if (is_missing(file)) throw DataError(file.string() + ": missing");
-  if (!path_exists(file)) throw DataError(file.string() + ": a link that leads nowhere");
-  Json out;
-  record_detail::read_json_text(read_file(file, "study file", ExitCode::data, kMaxStudyBytes), file.string(), [&](const Json& json) {
-    study_from(json, file.string());
-    out = json;
-  });
-  return out;
-}
-
-}  // namespace
-
 fs::path comparison_path(const fs::path& study) { return study / "compare.json"; }
 
-bool has_study_file(const fs::path& study) { return !is_missing(study_file_path(study)) || !is_missing(study_copy_path(study)); }
+bool has_study_file(const fs::path& study) { return link_type_of(study_file_path(study)) != fs::file_type::not_found; }
 
 Descriptor wait_for_directory(const fs::path& directory) {
   Descriptor opened(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -213,51 +190,31 @@ Descriptor wait_for_directory(const fs::path& directory) {
   return opened;
 }
 
-// The copy first: where only one of them arrives, the other is older or the same.
-void write_study_file(const fs::path& study, const std::string& text) {
-  for (const auto& file : {study_copy_path(study), study_file_path(study)}) {
-    if (link_type_of(file) == fs::file_type::directory) move_aside(file, kDamagedMark);
-  }
-  FileGroup both;
-  both.write(study_copy_path(study), text);
-  both.write(study_file_path(study), text);
-  both.commit();
+void write_study_file(const fs::path& study, const Json& content) {
+  write_file_atomically(study_file_path(study), record_detail::sealed_text(content));
 }
 
-Json read_study_json(const fs::path& study, std::string* lost) {
+Json read_study_json(const fs::path& study) {
+  const fs::path file = study_file_path(study);
   try {
-    return read_whole(study_file_path(study));
+    if (!has_study_file(study)) throw DataError(file.string() + ": missing");
+    if (!path_exists(file)) throw DataError(file.string() + ": a link that leads nowhere");
+    Json out;
+    record_detail::read_json_text(read_file(file, "study file", ExitCode::data, kMaxStudyBytes), file.string(), [&](const Json& json) {
+      study_from(json, file.string());
+      out = json;
+    });
+    return out;
+  } catch (const VersionError&) {
+    throw;
   } catch (const DataError& error) {
-    if (!error.hint().empty()) throw;  // a newer program's
-    try {
-      Json copy = read_whole(study_copy_path(study));
-      if (lost) *lost = error.what();
-      return copy;
-    } catch (const DataError&) {
-    }
     throw DataError(error.what(), kLostStudyRemedy);
   }
 }
 
-std::string study_copy_damage(const fs::path& study) {
-  std::string lost;
-  read_study_json(study, &lost);
-  if (!lost.empty()) return "";
-  try {
-    read_whole(study_copy_path(study));
-  } catch (const DataError& error) {
-    return error.what();
-  }
-  return "";
-}
-
 std::optional<StudyFile> read_study_file(const fs::path& study) {
   if (!has_study_file(study)) return std::nullopt;
-  std::string lost;
-  const Json json = read_study_json(study, &lost);
-  StudyFile out = study_from(json, study_file_path(study).string());
-  out.lost = lost;
-  return out;
+  return study_from(read_study_json(study), study_file_path(study).string());
 }
 
 }  // namespace ffn

@@ -31,11 +31,10 @@ struct StudyFile {
   std::optional<TuningResult> tuned;           ///< what its variants were tuned to
   JsonValue document;                          ///< as read, overrides applied
   std::optional<SequentialRecord> sequential;  ///< of a sequential design
-  std::map<std::string, std::string> keys;     ///< variant_keys(); none in older files
-  JsonValue question;                          ///< declared_question(); null in older files
-  std::string declaration;                     ///< a hash of the question and its runs; empty in older files
-  std::optional<JsonValue> claims;             ///< `expect` as it stood before the first run, dated; nothing in older files
-  std::string lost;                            ///< what is wrong with study.json, where its copy was read in its place; empty if nothing is
+  std::map<std::string, std::string> keys;     ///< variant_keys()
+  JsonValue question;                          ///< declared_question()
+  std::string declaration;                     ///< a hash of the question and its runs
+  std::optional<JsonValue> claims;             ///< `expect` as it stood before the first run, dated; nothing without any
 
   /// Directories of its runs, seed by seed as they are planned: run i is variant i modulo their number, of seed i divided by it.
   std::vector<std::filesystem::path> run_directories(const std::filesystem::path& study) const;
@@ -45,9 +44,7 @@ struct StudyFile {
 CompareConfig comparison_of(const Study& study);
 
 std::filesystem::path study_file_path(const std::filesystem::path& study);
-/// Its copy, written with it and read where it is missing or damaged: interim analyses are not known from anything else.
-std::filesystem::path study_copy_path(const std::filesystem::path& study);
-/// Whether there is one of the two.
+/// Whether anything is there.
 bool has_study_file(const std::filesystem::path& study);
 
 /// The file that its comparison is written to.
@@ -64,26 +61,21 @@ inline constexpr const char *kSlurmDirectory = "slurm", *kTensorBoardDirectory =
 
 /// Its content, without its claims. `identities`: of its runs, seed by seed as they are planned.
 Json study_json(const Study& study, const std::vector<std::string>& identities);
-/// Its text, with a checksum.
-std::string study_text(const Json& study);
 
 /// Held while a file of this directory is read and written again; does without where the file system has no locks.
 Descriptor wait_for_directory(const std::filesystem::path& directory);
 
-/// Both.
-void write_study_file(const std::filesystem::path& study, const std::string& text);
+/// Replaces it, with a checksum.
+void write_study_file(const std::filesystem::path& study, const Json& content);
 
-/// The remedy where both are lost.
+/// The remedy where it is lost.
 constexpr const char* kLostStudyRemedy =
     "put study.json back from a copy of yours, or start the study's command again, which writes it anew";
 
-/// Content of the file or its copy, without checksum; `lost` as in StudyFile. Throws DataError naming the file if both are damaged.
-Json read_study_json(const std::filesystem::path& study, std::string* lost = nullptr);
+/// Its content, without checksum. Throws DataError naming the file if it is missing or damaged.
+Json read_study_json(const std::filesystem::path& study);
 
-/// The damage of the copy while the file itself is whole; empty if there is none.
-std::string study_copy_damage(const std::filesystem::path& study);
-
-/// Nothing if there is neither. Throws DataError naming the file if it is damaged, and so is the copy.
+/// Nothing if there is none. Throws DataError naming the file if it is damaged.
 std::optional<StudyFile> read_study_file(const std::filesystem::path& study);
 
 }  // namespace ffn

@@ -207,7 +207,7 @@ MergeResult merge_studies(const std::vector<fs::path>& sources, const fs::path& 
   for (const auto& [run, copy] : best) remove_temporaries(target / run);
   // Before any run: whoever looks at a merge that was killed is told what it lacks, and the same command goes on.
   const Json study = merged_study(parts);
-  write_study_file(target, study_text(study));
+  write_study_file(target, study);
   constexpr std::size_t kAtOnce = 64;  // runs that are flushed together
   FileGroup files;
   std::size_t waiting = 0;

@@ -40,12 +40,14 @@ bool holds_finished_runs(const fs::path& directory) {
   return false;
 }
 
-// What study.json says. Where it is lost with its copy, runs may have been analysed: a sequential design does not go on then.
+// What study.json says. Where it is lost, runs may have been analysed: a sequential design does not go on then.
 std::optional<StudyFile> study_there(const Study& study, const fs::path& directory) {
   std::string lost = study_file_path(directory).string() + ": missing";
   try {
     auto there = read_study_file(directory);
     if (there) return there;
+  } catch (const VersionError&) {
+    throw;
   } catch (const DataError& error) {
     lost = error.what();
   }
@@ -53,7 +55,7 @@ std::optional<StudyFile> study_there(const Study& study, const fs::path& directo
   const bool was_sequential = study.growing || (compared && compared->find("\"sequential\"") != std::string::npos);
   if (!was_sequential || !holds_finished_runs(directory)) return std::nullopt;
   throw DataError(lost +
-                      ", and so is its copy; finished runs are there, and what their interim analyses have used up of the error that "
+                      "; finished runs are there, and what their interim analyses have used up of the error that "
                       "verdicts may make is not known",
                   std::string("put the file back from where you keep a copy; ") + kNewStudyHint);
 }

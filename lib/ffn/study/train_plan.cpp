@@ -22,24 +22,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-bool holds(const fs::path& file, const std::string& text) {
-  try {
-    return path_exists(file) && read_file(file, "study file", ExitCode::data, 2 * text.size() + 4096) == text;
-  } catch (const Error&) {  // too long, or not readable
-    return false;
-  }
-}
-
-void warn_of_lost_file(const fs::path& study) {
-  try {
-    const auto there = read_study_file(study);
-    if (there && !there->lost.empty())
-      log_warning(there->lost + "; written again from its copy, " + study_copy_path(study).filename().string());
-  } catch (const Error& error) {  // with its copy
-    log_warning(std::string(error.what()) + "; written again");
-  }
-}
-
 // `expect` as it stands before the first run, dated; what was claimed of runs that were seen under another name came after the results.
 Json claims_at_start(const Plan& plan, const Json& keys, bool any_finished) {
   std::optional<JsonValue> there;
@@ -77,17 +59,26 @@ void keep_study_file(const Plan& plan, bool has_work, bool any_finished) {
   if (any_finished) record_seen(plan.directory);  // as it was declared until now
   Json json = study_json(plan.study, plan.identities());
   json["claims"] = claims_at_start(plan, json["variant_keys"], any_finished);
-  const std::string text = study_text(json);
-  const bool is_whole = holds(study_file_path(plan.directory), text);
-  if (is_whole && holds(study_copy_path(plan.directory), text)) return;
+  std::optional<JsonValue> there;
+  std::string damage;
+  try {
+    if (has_study_file(plan.directory)) there = read_study_json(plan.directory);
+  } catch (const VersionError&) {
+    throw;
+  } catch (const DataError& error) {
+    damage = error.what();
+  }
+  if (there && **there == json) return;
   if (plan.study.sequential && has_come_further(plan)) return;
-  if (!is_whole) warn_of_lost_file(plan.directory);
   try {
     make_directories(plan.directory);
-    write_study_file(plan.directory, text);
+    if (!damage.empty())
+      log_warning(damage + "; renamed to " + move_aside(study_file_path(plan.directory), kDamagedMark).filename().string() +
+                  " and written again");
+    write_study_file(plan.directory, json);
   } catch (const SystemError& error) {
     if (has_work) throw;
-    if (!is_whole) log_warning(error.what());  // finished results can be looked at where nothing can be written
+    log_warning(error.what());  // finished results can be looked at where nothing can be written
   }
 }
 

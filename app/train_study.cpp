@@ -96,7 +96,6 @@ ExitCode end_of_tuning(const StudyOutcome& outcome, const CommonOptions& common)
 }  // namespace
 
 int train_study(const Study& given, const std::string& source, const TrainOptions& options, const CommonOptions& common) {
-  if (!options.shard.empty()) do_without_locks();
   Study asked = given;
   warn_of_few_inputs(asked);
   check_study(asked, source, common.overrides.empty());

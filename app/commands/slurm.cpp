@@ -10,7 +10,6 @@
 #include "../train.hpp"
 #include "ffn/base/files.hpp"
 #include "ffn/base/shell.hpp"
-#include "ffn/store/lock_file.hpp"
 #include "ffn/store/log.hpp"
 #include "ffn/study/compare_plan.hpp"
 #include "ffn/study/sequential_design.hpp"
@@ -64,13 +63,7 @@ SlurmJob job_of(const SlurmOptions& options, const CommonOptions& common) {
   for (const auto& variant : study.variants) {
     if (const auto& threads = variant.config.compute.threads) job.threads = std::max(job.threads, static_cast<std::size_t>(*threads));
   }
-  const auto reach = lock_reach(job.directory);
-  if (study.growing && reach.one_machine)
-    throw UsageError(
-        "locks are seen on one machine alone (" + reach.mount + "), and a study that adds seeds cannot be divided without them",
-        "put -o on a file system whose locks all nodes see, or give a number of seeds");
-  job.shards = options.shards || reach.one_machine;
-  if (reach.one_machine) log_info("locks are seen on one machine alone (" + reach.mount + "), so each task gets its --shard");
+  job.shards = options.shards;
   return job;
 }
 

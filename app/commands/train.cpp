@@ -42,11 +42,7 @@ int train(const TrainOptions& options, const CommonOptions& common) {
     if (options.fast_dev_run > 0) return fast_dev_runs(study, options.fast_dev_run, common);
     return train_study(study, common.config, options, common);
   }
-  if (!options.shard.empty()) {
-    if (parse_shard(options.shard).count > 1)
-      throw UsageError("--shard divides a study, and " + common.config + " is a single run", "leave --shard out");
-    do_without_locks();
-  }
+  if (!options.shard.empty()) throw UsageError("--shard divides a study, and " + common.config + " is a single run", "leave --shard out");
   const auto run = read_run_config(document, common.config);
   if (options.dry_run) return dry_run(resolved_json(run));
   return options.fast_dev_run > 0 ? fast_dev_run(run, options.fast_dev_run, common) : train_run(run, options, common);
@@ -68,8 +64,7 @@ void add_train(CommandLine program, CommonOptions& common) {
   const auto config = add_config_options(program, common);
   program.option("-o,--out", common.out, "where results go").type("DIR").shows_default().directory();
   program.option(kFastDevRun, options->fast_dev_run, "train N steps (10 without a number) and keep nothing").at_least(1).type("N");
-  const auto shard =
-      program.option("--shard", options->shard, "train part I of N of a study, seed by seed; needs no locks between the parts").type("I/N");
+  const auto shard = program.option("--shard", options->shard, "train part I of N of a study, seed by seed").type("I/N");
   program.option("--budget", options->budget, "train as many seeds of a study as fit into this time, as in 90s, 30m or 2h30m")
       .type("TIME")
       .excludes(shard);

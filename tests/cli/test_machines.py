@@ -17,10 +17,6 @@ SHORT = {**STUDY, "train": {**STUDY["train"], "steps": 60, "eval_every": 20}}
 LONG = {**STUDY, "train": {**STUDY["train"], "steps": 2000000, "eval_every": 100000, "checkpoint_every": 20000}}
 
 
-def mounted_by_fuse():
-    return os.geteuid() == 0 and os.path.exists("/dev/fuse") and shutil.which("bindfs") and shutil.which("fusermount3")
-
-
 def is_running(pid):
     try:
         return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] not in "ZX"
@@ -32,9 +28,9 @@ class MachinesTest(ProgramTest):
     def study(self, content=SHORT):
         return self.write("study.json", content)
 
-    def start(self, out, *more):
+    def start(self, out, *more, **options):
         return subprocess.Popen(self.command("--config", "study.json", "-o", out, *more), cwd=self.tmp, stdout=subprocess.DEVNULL,
-                                stderr=subprocess.PIPE, text=True)
+                                stderr=subprocess.PIPE, text=True, **options)
 
     def wait_for(self, pattern, seconds=60):
         deadline = time.time() + seconds
@@ -49,12 +45,6 @@ class MachinesTest(ProgramTest):
             source = pathlib.Path(__file__).with_name("file_system.c")
             subprocess.run([os.environ.get("CC", "cc"), "-shared", "-fPIC", "-o", shim, source, "-ldl"], check=True)
         return {**os.environ, "LD_PRELOAD": str(shim), "FILE_SYSTEM": file_system}
-
-    def refused(self, code, text, *arguments, **options):
-        result = self.run_program("--config", "study.json", *arguments, **options)
-        self.assertEqual(result.returncode, code, result.stderr + result.stdout)
-        self.assertIn(text, result.stderr)
-        return result.stderr
 
 
 class Locks(MachinesTest):
@@ -71,23 +61,26 @@ class Locks(MachinesTest):
             (self.tmp / lock).unlink()
         self.ok("--config", "study.json")
 
-    def test_each_reason_has_its_own_message_and_only_another_process_invites_a_retry(self):
-        self.study()
-        without = self.refused(1, "has no locks", "-o", "b", env=self.preloaded("without-locks"))
-        self.assertNotIn("at work", without)
-        self.assertIn("--shard", without)
-        self.assertEqual(list(self.tmp.glob("b/study")), [])
+    def test_processes_that_see_no_locks_of_each_other_waste_time_and_the_next_start_ends_in_the_same_bits(self):
+        self.study({**STUDY, "train": {**STUDY["train"], "steps": 2000, "eval_every": 20, "checkpoint_every": 200}})
+        self.ok("--config", "study.json", "-o", "whole", "-q")
+        for file_system in ("without-locks", "lying-locks"):
+            processes = [self.start(file_system, env=self.preloaded(file_system)) for _ in range(3)]
+            for process in processes:
+                errors = process.communicate(timeout=120)[1]
+                self.assertIn(process.returncode, (0, 4), errors)  # 4: its run was set aside by one that saw files of two
+            self.ok("--config", "study.json", "-o", file_system, "-q", env=self.preloaded(file_system))
+            self.assertIn("6 whole", self.ok("check", file_system).stdout)
+            self.ok("clean", file_system, "--yes")
+            self.assertEqual(run_bits(self.tmp / file_system), run_bits(self.tmp / "whole"))
 
-    def test_a_shard_needs_no_locks(self):
+    def test_shards_need_no_locks(self):
         self.study()
         self.ok("--config", "study.json", "-o", "whole", "-q")
-        for file_system in ("without-locks",):
-            for shard in ("1/2", "2/2"):
-                self.ok("--config", "study.json", "-o", file_system, "-q", "--shard", shard, env=self.preloaded(file_system))
-            self.assertEqual(run_bits(self.tmp / file_system), run_bits(self.tmp / "whole"))
-        run = self.write("run.json", {k: v for k, v in SHORT.items() if k not in ("seeds", "sweep")})
-        self.assertIn("--shard 1/1", self.run_program("--config", run, env=self.preloaded("without-locks")).stderr)
-        self.ok("--config", run, "--shard", "1/1", env=self.preloaded("without-locks"))
+        for shard in ("1/2", "2/2"):
+            self.ok("--config", "study.json", "-o", "parts", "-q", "--shard", shard, env=self.preloaded("without-locks"))
+        self.assertEqual(run_bits(self.tmp / "parts"), run_bits(self.tmp / "whole"))
+
 
 class Workers(MachinesTest):
     def children(self, process):

@@ -69,8 +69,8 @@ class Survival(ProgramTest):
         self.write("study.json", STUDY)
         self.ok("--config", "study.json", "-q")
         study = next((self.tmp / "runs").glob("*/study.json")).parent
-        old, young = [study / f"{name}.tmp-17-1" for name in ("study.json", "compare.json", "report.html")], study / "report.html.tmp-18-1"
-        for file in (*old, young, study.parent / ".seen.json.tmp-17-1"):
+        old, young = [study / f"{name}.tmp-99999999-1" for name in ("study.json", "compare.json", "report.html")], study / "report.html.tmp-99999998-1"
+        for file in (*old, young, study.parent / ".seen.json.tmp-99999999-1"):
             file.write_text("{")
         for file in old:
             os.utime(file, (0, time.time() - 7200))

@@ -23,15 +23,7 @@ const std::string kSecond = R"({"step":200,"time_s":50.0,"tokens":12800,"val/los
 }  // namespace
 
 TEST_CASE("an evaluation is one flat line") {
-  const ScratchDirectory scratch;
-  const auto path = scratch.path() / "metrics.jsonl";
-
-  Checksum written;
-  append_metrics(path, {evaluation(100, 0.5, 0.75)}, written);
-  append_metrics(path, {evaluation(200, 0.25, 1.0)}, written);
-
-  CHECK(content(path) == kFirst + kSecond);
-  CHECK(written.text() == checksum_of(kFirst + kSecond));
+  CHECK(metrics_lines({evaluation(100, 0.5, 0.75), evaluation(200, 0.25, 1.0)}) == kFirst + kSecond);
 }
 
 TEST_CASE("numbers that are not finite are strings, and all numbers come back bit for bit") {
@@ -41,8 +33,7 @@ TEST_CASE("numbers that are not finite are strings, and all numbers come back bi
   Evaluation written{1, kInfinity, 2, {{"train/loss", kNoNumber}, {"val/loss", -kInfinity}}};
   for (const double value : awkward) written.metrics.emplace_back("m" + std::to_string(written.metrics.size()), value);
 
-  Checksum sum;
-  append_metrics(path, {written}, sum);
+  put(path, metrics_lines({written}));
   const auto read = read_metrics(path);
 
   CHECK(content(path).find(R"("time_s":"inf","tokens":2,"train/loss":"nan","val/loss":"-inf")") != std::string::npos);
@@ -63,20 +54,7 @@ TEST_CASE("a missing file is an empty history") {
   CHECK(read_metrics(scratch.path() / "metrics.jsonl").empty());
 }
 
-TEST_CASE("a last line torn at any byte is left out, a complete one without newline is not") {
-  const ScratchDirectory scratch;
-  const auto path = scratch.path() / "metrics.jsonl";
-  const std::size_t complete = kSecond.size() - 1;
-  for (std::size_t length = 0; length < complete; ++length) {
-    put(path, kFirst + kSecond.substr(0, length));
-    CHECK(read_metrics(path).size() == 1);
-  }
-
-  put(path, kFirst + kSecond.substr(0, complete));
-  CHECK(read_metrics(path).size() == 2);
-}
-
-TEST_CASE("any other line that is no evaluation is an error with its number") {
+TEST_CASE("a line that is no evaluation is an error with its number") {
   const ScratchDirectory scratch;
   const auto path = scratch.path() / "metrics.jsonl";
   const auto problem = [&](const std::string& line) {
@@ -90,6 +68,7 @@ TEST_CASE("any other line that is no evaluation is an error with its number") {
   CHECK(problem(R"({"step":1,"time_s":0,"tokens":0,"val/loss":"large"})").rfind(place, 0) == 0);
   CHECK(problem(R"({"step":1,"time_s":0})").rfind(place, 0) == 0);
   CHECK(problem("[]").rfind(place, 0) == 0);
+  CHECK(problem(kSecond.substr(0, 30)).rfind(place, 0) == 0);
   CHECK(problem(R"({"step":1,"time_s":0,"tokens":0})") == "");
 }
 
@@ -113,39 +92,14 @@ TEST_CASE("what a checkpoint rests on is the beginning of the file, bit for bit"
   CHECK_FALSE(message_of<DataError>([&] { read_metrics_up_to(path, facts); }).empty());
 }
 
-TEST_CASE("a metrics file that cannot be opened is an error with path and reason") {
-  const ScratchDirectory scratch;
-  const auto path = scratch.path() / "no such directory" / "metrics.jsonl";
-
-  Checksum written;
-  CHECK(message_of<SystemError>([&] { append_metrics(path, {evaluation(1, 0, 0)}, written); }) ==
-        "cannot open " + path.string() + ": No such file or directory");
-}
-
-TEST_CASE("a full disk is an error that says what to do") {
-  // /dev/full takes every open and refuses every write with "no space left".
-  if (!std::filesystem::exists("/dev/full")) return;
-  std::string hint;
-  try {
-    Checksum written;
-    append_metrics("/dev/full", {evaluation(1, 0, 0)}, written);
-  } catch (const SystemError& error) {
-    hint = std::string(error.what()) + " | " + error.hint();
-  }
-  CHECK(hint ==
-        "cannot write /dev/full: No space left on device | free some disk space and start again; the run goes on from its last checkpoint");
-}
-
 TEST_CASE("values of some metrics are the same whether the file is vouched for or not, and what is not vouched for is refused") {
   const ScratchDirectory scratch;
   const auto path = scratch.path() / "metrics.jsonl";
-  Checksum sum;
-  append_metrics(path,
-                 {{0, 0, 0, {{"train/val/loss", 7.0}, {"val/loss", 5e-324}}},
-                  {10, 1, 2, {{"val/loss", kInfinity}, {"val/accuracy", 1.0}}},
-                  {20, 2, 4, {{"val/accuracy", 0.1}, {"val/loss", 1e300}}}},
-                 sum);
-  FileFacts facts{sum.size(), sum.text()};
+  const std::string text = metrics_lines({{0, 0, 0, {{"train/val/loss", 7.0}, {"val/loss", 5e-324}}},
+                                          {10, 1, 2, {{"val/loss", kInfinity}, {"val/accuracy", 1.0}}},
+                                          {20, 2, 4, {{"val/accuracy", 0.1}, {"val/loss", 1e300}}}});
+  put(path, text);
+  FileFacts facts{text.size(), checksum_of(text)};
   const std::vector<std::string> names = {"val/loss", "val/accuracy"};
   const auto slow = read_metric_rows(path, names, nullptr), fast = read_metric_rows(path, names, &facts);
   REQUIRE(slow.size() == 3);

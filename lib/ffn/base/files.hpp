@@ -74,9 +74,6 @@ class FileGroup {
 
   /// Into a temporary; `path` itself changes with commit().
   void write(const std::filesystem::path& path, const std::string& bytes, Durability durability = Durability::flushed);
-  /// A file that is in its place already and has to be on disk before any of the group appears. May be missing.
-  /// `file`: as it was written, if that is still open.
-  void flush_first(const std::filesystem::path& path, Descriptor file = Descriptor());
   /// The group is empty afterwards. When it throws, what has not appeared never will.
   void commit();
   bool empty() const { return files_.empty(); }
@@ -95,8 +92,8 @@ class FileGroup {
   void discard() noexcept;
   void forget() noexcept;
 
-  std::vector<File> files_;                    // in the order in which they appear
-  std::vector<Unflushed> to_flush_;            // temporaries and others
+  std::vector<File> files_;  // in the order in which they appear
+  std::vector<Unflushed> to_flush_;
   std::vector<std::filesystem::path> places_;  // directories of flushed files
   std::size_t kept_open_ = 0;
 };
@@ -107,9 +104,8 @@ inline void write_file(const std::filesystem::path& path, const std::string& byt
   else write_file_atomically(path, bytes, durability);
 }
 
-/// Removes temporaries that a killed process left in a directory, of all files or of one. Only where no other process writes it, or those
-/// of some age.
-void remove_temporaries(const std::filesystem::path& directory, const std::string& file = "", std::chrono::hours age = {});
+/// Removes temporaries of processes of this machine that are no more, of at least some age where other machines may write.
+void remove_temporaries(const std::filesystem::path& directory, std::chrono::hours age = {});
 
 /// Creates a directory and its parents; false if it was there. Throws SystemError naming the path and the reason.
 bool make_directories(const std::filesystem::path& path);

@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <set>
@@ -146,7 +148,7 @@ void FileGroup::write(const fs::path& path, const std::string& bytes, Durability
   auto [temporary, file] = new_temporary(path);
   files_.push_back({temporary, path});
   try {
-    if (!write_all(file.get(), bytes)) fail("write", temporary);
+    if (!write_all(file.get(), bytes)) fail("write", path);
     if (durability == Durability::cached) close_written(file, temporary);
     else to_flush_.push_back({temporary, keep_or_close(std::move(file), temporary)});
   } catch (...) {
@@ -159,12 +161,6 @@ void FileGroup::write(const fs::path& path, const std::string& bytes, Durability
   if (places_.empty() || places_.back() != place) places_.push_back(place);
 }
 
-void FileGroup::flush_first(const fs::path& path, Descriptor file) {
-  const bool known = !to_flush_.empty() && to_flush_.back().path == path;  // its writer asked for it, too
-  if (known) close_written(file, path);
-  else to_flush_.push_back({path, file.is_open() ? keep_or_close(std::move(file), path) : Descriptor()});
-}
-
 // A group may be larger than the number of files that one may have open: most of a large one is opened again for its flush.
 Descriptor FileGroup::keep_or_close(Descriptor file, const fs::path& path) {
   start_writing(file.get());
@@ -173,10 +169,8 @@ Descriptor FileGroup::keep_or_close(Descriptor file, const fs::path& path) {
   return file;
 }
 
-// What is gone needs no flush.
 void FileGroup::flush(Unflushed& file) {
   if (!file.descriptor.is_open()) file.descriptor = Descriptor(::open(file.path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file.descriptor.is_open() && errno == ENOENT) return;
   if (!file.descriptor.is_open()) fail("open", file.path);
   if (!synced(file.descriptor.get())) fail("flush", file.path);
   close_written(file.descriptor, file.path);
@@ -209,11 +203,13 @@ void FileGroup::forget() noexcept {
   kept_open_ = 0;
 }
 
-void remove_temporaries(const fs::path& directory, const std::string& file, std::chrono::hours age) {
+void remove_temporaries(const fs::path& directory, std::chrono::hours age) {
   std::error_code error;  // a temporary that stays does no harm
   for (const auto& entry : entries_of(directory)) {
     const std::string name = entry.path.filename().string();
-    if (!is_temporary(name) || (!file.empty() && name.rfind(file + kTemporaryMark, 0) != 0)) continue;
+    if (!is_temporary(name)) continue;
+    const int pid = std::atoi(name.c_str() + name.rfind(kTemporaryMark) + sizeof kTemporaryMark - 1);
+    if (pid <= 0 || ::kill(pid, 0) == 0 || errno != ESRCH) continue;
     const auto written = fs::last_write_time(entry.path, error);
     if (age.count() == 0 || (!error && fs::file_time_type::clock::now() - written > age)) fs::remove(entry.path, error);
   }

@@ -106,6 +106,13 @@ void take_entries(const fs::path& directory, bool exported, Removal& out) {
   if (holds_run(directory)) out.runs.push_back(directory);
 }
 
+bool holds_runs(const DirectoryEntry& directory) {
+  const auto entries = directory.type == fs::file_type::directory ? entries_of(directory.path) : std::vector<DirectoryEntry>();
+  return std::any_of(entries.begin(), entries.end(), [](const DirectoryEntry& entry) {
+    return entry.type == fs::file_type::directory && is_run_directory_name(entry.path.filename().string());
+  });
+}
+
 }  // namespace
 
 bool is_results_directory(const fs::path& directory) {
@@ -114,13 +121,10 @@ bool is_results_directory(const fs::path& directory) {
   try {  // a person's files may be called run.json and study.json, too
     if (read_record(directory) || read_study_file(directory)) return true;
   } catch (const DataError&) {
-    const auto is_run = [](const DirectoryEntry& entry) { return is_run_directory_name(entry.path.filename().string()); };
-    if (has_study_file(directory) && any_entry_below(directory, is_run)) return true;
+    const auto variants = entries_of(directory);
+    if (has_study_file(directory) && std::any_of(variants.begin(), variants.end(), holds_runs)) return true;
   }
-  const auto entries = entries_of(directory);
-  return std::any_of(entries.begin(), entries.end(), [](const DirectoryEntry& entry) {
-    return entry.type == fs::file_type::directory && is_run_directory_name(entry.path.filename().string());
-  });
+  return holds_runs({directory, fs::file_type::directory});
 }
 
 Removal removal_of(const fs::path& directory) {

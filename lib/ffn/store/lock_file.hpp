@@ -1,5 +1,5 @@
-// Advisory locks on a file that holds nothing else: released by the system when their holder dies, however that happens.
-// Whether they reach every process that matters is a question to the file system.
+// Advisory locks on a file that holds nothing else: released by the system when their holder dies, however that happens. They save work
+// and guard nothing: where a file system has none, or keeps them to one machine, two processes may train one run.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,7 @@ class LockFile {
   explicit LockFile(std::filesystem::path path);
 
   /// Takes the lock on one byte of the file (which need not exist), or changes how it is held. False when another LockFile,
-  /// of this process or another, is in the way. Throws SystemError where the file system has no locks, unless
-  /// do_without_locks() was called.
+  /// of this process or another, is in the way. True where the file system has no locks.
   bool try_lock(Hold hold, std::int64_t byte = 0);
 
   const std::filesystem::path& path() const { return path_; }
@@ -33,21 +32,5 @@ class LockFile {
 
 /// Whether a process has a lock on the first byte of the file. Creates nothing; false if there is no such file.
 bool is_locked(const std::filesystem::path& path);
-
-/// From now on it is no error of this process that a file system has no locks: somebody else sees to it that no two
-/// processes train the same run.
-void do_without_locks();
-bool locks_are_needed();
-/// What to do where locks cannot be had.
-extern const char* const kWithoutLocksHint;
-
-/// What the mount table (the text of /proc/self/mountinfo) tells about fcntl() locks below a canonical path.
-struct LockReach {
-  bool one_machine = false;  ///< they are known to hold among the processes of one machine only
-  std::string mount;         ///< "nfs4 with local_lock=all on /data", for a person
-};
-LockReach lock_reach(const std::string& mountinfo, const std::filesystem::path& canonical);
-/// Of the nearest directory that exists, on this machine.
-LockReach lock_reach(const std::filesystem::path& path);
 
 }  // namespace ffn

@@ -1,13 +1,8 @@
 #include "ffn/store/metrics_file.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <cmath>
-#include <cstring>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
@@ -24,11 +19,6 @@ using record_detail::number_json;
 namespace {
 
 constexpr std::uintmax_t kMaxMetricsBytes = std::uintmax_t{1} << 31;  // ten million evaluations
-
-[[noreturn]] void fail_to_append(const std::string& action, const fs::path& path, int reason) {
-  throw SystemError("cannot " + action + " " + path.string() + ": " + std::strerror(reason),
-                    reason == ENOSPC ? "free some disk space and start again; the run goes on from its last checkpoint" : "");
-}
 
 // As number_json: the fewest digits that read back as the same double. A study of small runs writes a hundred thousand
 // lines, so these do without a document.
@@ -72,23 +62,6 @@ std::optional<Evaluation> parse_line(const std::string& text) {
   return out;
 }
 
-template <class Take>
-void parse_lines(const std::string& text, const fs::path& path, Take take) {
-  for (std::size_t begin = 0, number = 1; begin < text.size(); ++number) {
-    const auto newline = text.find('\n', begin);
-    const std::size_t end = newline == std::string::npos ? text.size() : newline + 1;
-    auto evaluation = parse_line(text.substr(begin, end - begin));
-    if (!evaluation && newline == std::string::npos) break;  // torn by a crash
-    if (!evaluation) {
-      throw DataError(
-          path.string() + ":" + std::to_string(number) + ": no evaluation: " + shortened(Json(text.substr(begin, newline - begin))),
-          "the file was changed by hand or damaged");
-    }
-    take(*evaluation);
-    begin = end;
-  }
-}
-
 std::string read_text(const fs::path& path) {
   return read_file_if_there(path, "metrics file", ExitCode::data, kMaxMetricsBytes).value_or("");
 }
@@ -102,27 +75,10 @@ std::string read_vouched_text(const fs::path& path) {
 
 }  // namespace
 
-void append_metrics(const fs::path& path, const std::vector<Evaluation>& evaluations, Checksum& written, FileGroup* group) {
-  if (evaluations.empty()) return;
-  Descriptor file(::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | (written.size() == 0 ? O_CREAT : 0), 0666));
-  if (!file.is_open()) fail_to_append("open", path, errno);
-  const off_t before = ::lseek(file.get(), 0, SEEK_END);
-  if (before != static_cast<off_t>(written.size())) {
-    throw SystemError(path.string() + " was changed while it was written: it has " + std::to_string(before) + " bytes, not " +
-                          std::to_string(written.size()),
-                      "nothing else may write there; start again");
-  }
+std::string metrics_lines(const std::vector<Evaluation>& evaluations) {
   std::string lines;
   for (const auto& evaluation : evaluations) append_line(lines, evaluation);
-  if (write_all(file.get(), lines)) {
-    if (group) group->flush_first(path, std::move(file));
-    else if (!file.close()) fail_to_append("write", path, errno);
-    written.add(lines);
-    return;
-  }
-  const int reason = errno;
-  if (::lseek(file.get(), 0, SEEK_END) != before && ::ftruncate(file.get(), before) != 0) fail_to_append("shorten", path, errno);
-  fail_to_append("write", path, reason);
+  return lines;
 }
 
 std::vector<Evaluation> read_metrics(const fs::path& path) {
@@ -132,7 +88,15 @@ std::vector<Evaluation> read_metrics(const fs::path& path) {
 }
 
 void for_each_evaluation(const std::string& text, const fs::path& path, const std::function<void(const Evaluation&)>& take) {
-  parse_lines(text, path, take);
+  for (std::size_t begin = 0, number = 1; begin < text.size(); ++number) {
+    const std::string line = text.substr(begin, text.find('\n', begin) - begin);
+    const auto evaluation = parse_line(line);
+    if (!evaluation)
+      throw DataError(path.string() + ":" + std::to_string(number) + ": no evaluation: " + shortened(Json(line)),
+                      "the file was changed by hand or damaged");
+    take(*evaluation);
+    begin += line.size() + 1;
+  }
 }
 
 namespace {

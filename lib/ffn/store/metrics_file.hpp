@@ -1,5 +1,5 @@
-// metrics.jsonl: one flat JSON object per evaluation, appended while a run trains.
-// A crash can tear the last line; everything here knows that. Depends on core and the engine's structs.
+// metrics.jsonl: one flat JSON object per evaluation. The file is replaced whole as it grows: a crash tears no line, and of two processes
+// that train one run neither spoils what the other wrote.
 #pragma once
 
 #include <filesystem>
@@ -14,14 +14,11 @@
 
 namespace ffn {
 
-/// Appends evaluations, a line each in one write(): a crash leaves whole lines behind others, and at most one torn one at
-/// the end. `written` is of everything in the file so far, and goes on. Throws SystemError, also for a file that is not as
-/// long as what was written; what could not be written completely is taken back. A `group` flushes the file before its own appear.
-void append_metrics(const std::filesystem::path& path, const std::vector<Evaluation>& evaluations, Checksum& written,
-                    FileGroup* group = nullptr);
+/// A line for each.
+std::string metrics_lines(const std::vector<Evaluation>& evaluations);
 
-/// Everything on file, oldest first; a torn last line is left out, a missing file is an empty history.
-/// Throws DataError with file and line for any other line that is none of ours.
+/// Everything on file, oldest first; a missing file is an empty history. Throws DataError with file and line for a line that is none of
+/// ours.
 std::vector<Evaluation> read_metrics(const std::filesystem::path& path);
 
 /// The evaluations of a text that has been read from `path`, one after the other.
@@ -34,7 +31,7 @@ struct MetricValues {
 };
 
 /// Those of `names` over a whole run, oldest first. With `facts` the file has to be what they vouch for (DataError otherwise), and is read
-/// an order of magnitude faster, as append_metrics() writes it.
+/// an order of magnitude faster, as metrics_lines() writes it.
 std::vector<MetricValues> read_metric_rows(const std::filesystem::path& path, const std::vector<std::string>& names,
                                            const FileFacts* facts);
 

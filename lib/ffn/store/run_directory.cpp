@@ -126,7 +126,6 @@ FileFacts RunDirectory::write_checkpoint(const Checkpoint& checkpoint, const std
   for (const auto& [name, value] : checkpoint.numbers) state["numbers"][name] = record_detail::number_json(value);
   FileGroup alone;
   FileGroup& files = group ? *group : alone;
-  files.flush_first(metrics_path());
   TensorFile file{checkpoint.tensors, {{"state", dump_json(state)}}};
   add_checksum(file);
   const std::string bytes = safetensors_bytes(file);

@@ -57,8 +57,6 @@ class RunDirectory {
   /// Removes what earlier training left unfinished: nothing stale beside a run that begins again.
   void remove_results() const;
   void remove_checkpoint() const;
-  /// Removes what writing that was killed left half-done. For whoever has the run's claim.
-  void remove_temporaries() const { ffn::remove_temporaries(path_); }
 
   void write_record(const RunRecord& record, Durability durability, FileGroup* group = nullptr) const {
     write_file(record_path(), record_text(record), durability, group);
@@ -68,7 +66,7 @@ class RunDirectory {
   FileFacts write_weights(const std::filesystem::path& file, const Json& config, const std::string& identity, std::int64_t step,
                           std::vector<TensorData> weights, const std::map<std::string, std::string>& more,
                           FileGroup* group = nullptr) const;
-  /// `metrics` is of metrics.jsonl, on which the checkpoint rests: what was appended there reaches the disk first.
+  /// `metrics` is of metrics.jsonl, on which the checkpoint rests.
   FileFacts write_checkpoint(const Checkpoint& checkpoint, const std::string& identity, const FileFacts& metrics,
                              FileGroup* group = nullptr) const;
   /// Nothing if there is none. Numbers come back bit for bit, tensors in the order of the file, not of writing.

@@ -15,7 +15,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::chrono::milliseconds kMetricsBatch(500);
-constexpr std::size_t kMostUnwritten = 1000;
 constexpr const char* kAnotherText =
     "its data file changed since it was started, before it was read; put the file back, or start again to train on it as it is";
 
@@ -76,18 +75,16 @@ void RunRecorder::prepared(const TaskShape& shape, const std::string& text) {
 // What earlier training left and this one must not find.
 void RunRecorder::clear_for(std::size_t run) {
   const RecordedRun& recorded = runs_[run];
-  recorded.directory.remove_temporaries();
+  remove_temporaries(recorded.directory.path());
   if (!recorded.resumed_at) return recorded.directory.remove_results();
-  std::error_code error;  // where the size cannot be had the file is written; a link is replaced, and not what it leads to
   const auto metrics = recorded.directory.metrics_path();
-  if (link_type_of(metrics) == fs::file_type::symlink || fs::file_size(metrics, error) != recorded.metrics.size())
-    write_file(metrics, recorded.metrics, Durability::flushed, &files_);
+  write_file(metrics, recorded.metrics, Durability::flushed, &files_);
   auto& progress = progress_[run];
   for_each_evaluation(recorded.metrics, metrics, [&](const Evaluation& e) { progress.tally.add(e); });
-  progress.metrics.add(recorded.metrics);
+  progress.metrics = recorded.metrics;
 }
 
-FileFacts RunRecorder::metrics_facts(std::size_t run) const { return {progress_[run].metrics.size(), progress_[run].metrics.text()}; }
+FileFacts RunRecorder::metrics_facts(std::size_t run) const { return {progress_[run].metrics.size(), checksum_of(progress_[run].metrics)}; }
 
 void RunRecorder::evaluated(std::size_t run, const Evaluation& evaluation) {
   auto& progress = progress_.at(run);
@@ -97,15 +94,22 @@ void RunRecorder::evaluated(std::size_t run, const Evaluation& evaluation) {
     progress.tally.add(evaluation);
     progress.unwritten.push_back(evaluation);
     // The first is there at once, as a sign of life; more go out in batches, or where something relies on them.
-    const bool due = first || std::chrono::steady_clock::now() - metrics_written_ > kMetricsBatch;
-    if (keeps_files(run) && (due || progress.unwritten.size() >= kMostUnwritten)) write_metrics(run);
+    if (first || std::chrono::steady_clock::now() - metrics_written_ > kMetricsBatch) write_grown_metrics(run);
   }
   if (second_) second_->evaluated(run, evaluation);
 }
 
+// A long file waits until it has grown by a part of itself: all that is written is a few times the whole.
+void RunRecorder::write_grown_metrics(std::size_t run) {
+  auto& progress = progress_[run];
+  if (keeps_files(run) && progress.unwritten.size() > progress.lines / 16) write_metrics(run, nullptr);
+}
+
 void RunRecorder::write_metrics(std::size_t run, FileGroup* group) {
   auto& progress = progress_[run];
-  append_metrics(runs_[run].directory.metrics_path(), progress.unwritten, progress.metrics, group);
+  progress.metrics += metrics_lines(progress.unwritten);
+  progress.lines += progress.unwritten.size();
+  write_file(runs_[run].directory.metrics_path(), progress.metrics, group ? Durability::flushed : Durability::cached, group);
   if (progress.events) progress.events->append(progress.unwritten);
   progress.unwritten.clear();
 }
@@ -113,9 +117,7 @@ void RunRecorder::write_metrics(std::size_t run, FileGroup* group) {
 void RunRecorder::stepped(std::int64_t step, double loss) {
   commit();
   if (const auto now = std::chrono::steady_clock::now(); now - metrics_written_ > kMetricsBatch) {
-    for (std::size_t i = 0; i < runs_.size(); ++i) {
-      if (keeps_files(i) && !progress_[i].unwritten.empty()) write_metrics(i);
-    }
+    for (std::size_t i = 0; i < runs_.size(); ++i) write_grown_metrics(i);
     metrics_written_ = now;
   }
   if (second_) second_->stepped(step, loss);
@@ -150,7 +152,6 @@ void RunRecorder::finished(std::size_t run, const RunResult& result) {
     record.summary = summarize(recorded.identity, cost_, progress.tally, result);
     if (keeps_files(run)) {
       auto& files = record.summary->files;
-      files_.flush_first(recorded.directory.metrics_path());
       files[recorded.directory.metrics_path().filename()] = metrics_facts(run);
       const auto write_weights = [&](const fs::path& path, std::int64_t step, const std::vector<TensorData>& weights) {
         files[path.filename()] =
@@ -210,7 +211,7 @@ void RunRecorder::fail_unfinished(const std::string& reason) {
     if (progress.finished) continue;
     progress.finished = true;
     try {
-      if (keeps_files(i)) write_metrics(i);
+      if (keeps_files(i)) write_metrics(i, nullptr);
     } catch (const std::exception&) {
       // Perhaps the very reason; run.json has to be written all the same.
     }

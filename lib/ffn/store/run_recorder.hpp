@@ -62,7 +62,8 @@ class RunRecorder final : public TrainObserver {
     RunRecord record;
     MetricTally tally;
     std::vector<Evaluation> unwritten;  // of what is in the tally
-    Checksum metrics;                   // of what is on file
+    std::string metrics;                // as on file
+    std::size_t lines = 0;              // written there by this process
     bool has_checkpoint = false;
     FileFacts checkpoint;             // of the last one written here
     bool finished = false;            // and its files in place
@@ -74,7 +75,8 @@ class RunRecorder final : public TrainObserver {
     std::optional<RunResult> result;  // of a run that has ended, but for the weights; none: it goes on from a checkpoint
   };
 
-  void write_metrics(std::size_t run, FileGroup* group = nullptr);
+  void write_grown_metrics(std::size_t run);
+  void write_metrics(std::size_t run, FileGroup* group);
   FileFacts metrics_facts(std::size_t run) const;
   void clear_for(std::size_t run);
   bool keeps_files(std::size_t run) const { return runs_[run].config.keep != "summary"; }

@@ -1,4 +1,4 @@
-// A part of a study: which of its runs one process trains where processes cannot see each other's locks.
+// A part of a study: which of its runs one process trains where processes share no directory.
 #pragma once
 
 #include <string>

@@ -7,8 +7,7 @@
 
 namespace ffn {
 
-/// Throws Error with the exit code of an interruption (try again later) when the directory is taken, SystemError where locks cannot be
-/// had.
+/// Throws Error with the exit code of an interruption (try again later) when the directory is taken.
 LockFile lock_study(const std::filesystem::path& directory, LockFile::Hold hold);
 
 /// Whether a process works there. Creates nothing.

@@ -155,14 +155,6 @@ void log_lacking_files(const Plan& plan, const std::vector<Progress>& found) {
     log_warning(std::to_string(lacking) + " runs are finished, but what keep asks for was not kept; --fresh trains them again");
 }
 
-// A study that several machines would train twice is refused before anything is written.
-void require_locks(const fs::path& directory) {
-  const auto reach = locks_are_needed() ? lock_reach(directory) : LockReach();
-  if (reach.one_machine)
-    throw SystemError("locks are seen on this machine alone: " + reach.mount + "; another machine might train the same runs",
-                      kWithoutLocksHint);
-}
-
 void wait_unless_stopped(std::chrono::milliseconds time, const std::function<bool()>& is_stopped) {
   constexpr std::chrono::milliseconds kTick(100);
   for (; time.count() > 0 && !is_stopped(); time -= kTick) std::this_thread::sleep_for(kTick);
@@ -185,9 +177,8 @@ StudyOutcome train_plan(const Plan& plan, const StudyRequest& request, StudyObse
   std::optional<LogFile> log;
   if (!pending.empty()) {  // what cannot be had is found before anything is written
     for (const auto& variant : plan.study.variants) request.prepare(variant.config);
-    require_locks(plan.directory);
     lock = lock_study(plan.directory, LockFile::Hold::shared);
-    remove_temporaries(plan.directory, "", std::chrono::hours(1));  // other shards may write, and reports
+    remove_temporaries(plan.directory, std::chrono::hours(1));  // other shards may write, and reports
     make_variant_directories(plan, pending);
   }
   observer.training(plan, runs, found);

@@ -4,7 +4,6 @@ import json
 import os
 import resource
 import shutil
-import signal
 import subprocess
 import time
 
@@ -86,26 +85,6 @@ class Runs(Damage):
             self.assertIn("of another run (identity", self.words(*arguments)[1], arguments)
         self.assertIn("of another run (identity", self.train())
         self.assertIn("6 whole", self.ok("check", "runs").stdout)
-
-    def test_a_checkpoint_that_is_damaged_costs_its_run_a_restart(self):
-        process = subprocess.Popen(self.command("--config", "study.json", "-j", "6", "train.steps=20000", "train.eval_every=100"), cwd=self.tmp,
-                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        deadline = time.time() + 60
-        while time.time() < deadline and len(list(self.tmp.rglob("checkpoint.safetensors"))) < 6:
-            time.sleep(0.01)
-        os.kill(process.pid, signal.SIGTERM)
-        _, errors = process.communicate(timeout=60)
-        self.assertEqual(process.returncode, 75, errors)
-        damaged = self.run_path()
-        self.assertEqual(record(damaged)["state"], "interrupted")
-        checkpoint = damaged / "checkpoint.safetensors"
-        checkpoint.write_bytes(checkpoint.read_bytes()[:-9])
-        self.assertIn("checkpoint.safetensors", self.words("check", "runs")[1])
-        said = self.train("runs", "train.steps=20000", "train.eval_every=100")
-        self.assertEqual(said.count("is damaged"), 1, said)
-        self.assertIn(f"{damaged.relative_to(self.tmp)} is damaged: checkpoint.safetensors", said)
-        self.train("whole", "train.steps=20000", "train.eval_every=100")
-        self.assertEqual(run_bits(self.tmp / "runs"), run_bits(self.tmp / "whole"))
 
     def test_a_study_whose_directory_vanishes_while_it_runs_fails_and_the_next_start_is_whole(self):
         for how in ("removed", "moved"):

@@ -96,13 +96,3 @@ TEST_CASE("what tuning came to survives being written", "[tuning]") {
   CHECK(first.standard_error == 0.03);
   CHECK(first.measured == 4);
 }
-
-TEST_CASE("what tuning came to is read from what had no standard errors yet", "[tuning]") {
-  const Json old = Json::parse(R"({"study": "s-tuning", "metric": "val/loss", "retune": "once", "seeds": 5, "keys": ["train.optimizer.lr"],
-    "variants": [{"name": "relu", "edge": [], "curve": [{"values": [0.1], "score": 0.25, "bad_runs": 1, "chosen": 1}]}]})");
-  const auto point = tuning_result(old).variants.at(0).curve.at(0);
-  CHECK(point.score == 0.25);
-  CHECK_FALSE(point.judged);
-  CHECK_FALSE(point.standard_error);
-  CHECK(point.measured == 0);
-}

@@ -59,25 +59,6 @@ TEST_CASE("a run that was killed resumes from its checkpoint to the files of an 
   CHECK((*sessions)[1]["resumed_at_step"] == 200);
 }
 
-TEST_CASE("a resumed run does not write through a link in the place of its metrics") {
-  const Reference reference;
-  const ScratchDirectory scratch;
-  {
-    auto observer = recorder(two_runs(scratch.path()));
-    pretend_to_train(observer, observer.runs(), {0, 200, false});
-  }
-  const auto metrics = two_runs(scratch.path())[0].directory.metrics_path(), elsewhere = scratch.path() / "elsewhere";
-  std::filesystem::rename(metrics, elsewhere);
-  std::filesystem::create_symlink(elsewhere, metrics);
-  const std::string before = content(elsewhere);
-  const auto runs = resuming(scratch.path());
-  auto observer = recorder(runs);
-  pretend_to_train(observer, runs, {200, 400, true});
-
-  check_same_results(reference, runs);
-  CHECK(content(elsewhere) == before);
-}
-
 TEST_CASE("an evaluation that a resumed run repeats stays on file once") {
   const Reference reference;
   const ScratchDirectory scratch;

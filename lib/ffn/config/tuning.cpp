@@ -149,21 +149,21 @@ TuningResult tuning_result(const Json& json) {
   json.at("metric").get_to(out.metric);
   out.per_seed = json.at("retune") == "per_seed";
   json.at("seeds").get_to(out.seeds);
-  out.by_ranks = json.value("by_ranks", false);
+  json.at("by_ranks").get_to(out.by_ranks);
   json.at("keys").get_to(out.keys);
   for (const auto& item : json.at("variants")) {
     TunedVariant variant{
-        item.at("name").get<std::string>(), {}, item.value("logarithms", false), item.at("edge").get<std::vector<std::string>>()};
+        item.at("name").get<std::string>(), {}, item.at("logarithms").get<bool>(), item.at("edge").get<std::vector<std::string>>()};
     for (const auto& at : item.at("curve")) {
       TunedVariant::Point point;
       for (const auto& value : at.at("values")) point.values.emplace_back(value);
       if (!at.at("score").is_null()) point.score = at.at("score").get<double>();
       const auto read = [&](const char* key, std::optional<double>& value) {
-        if (at.contains(key) && !at[key].is_null()) value = at[key].get<double>();
+        if (!at.at(key).is_null()) value = at[key].get<double>();
       };
       read("judged", point.judged);
       read("standard_error", point.standard_error);
-      point.measured = at.value("measured_runs", std::size_t{0});
+      at.at("measured_runs").get_to(point.measured);
       at.at("bad_runs").get_to(point.bad);
       at.at("chosen").get_to(point.chosen);
       if (point.values.size() != out.keys.size()) throw Json::other_error::create(501, "a point with another number of keys", &item);

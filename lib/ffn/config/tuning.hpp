@@ -59,7 +59,7 @@ struct TunedVariant {
   struct Point {
     std::vector<JsonValue> values;         ///< one per axis
     std::optional<double> score;           ///< mean of the metric over tuning seeds, of runs that have it
-    std::optional<double> judged;          ///< mean of what the choice is made by; none in what earlier versions wrote
+    std::optional<double> judged;          ///< mean of what the choice is made by
     std::optional<double> standard_error;  ///< of `judged`; none of a single run
     std::size_t measured = 0;              ///< runs that have the metric
     std::size_t bad = 0;                   ///< runs that diverged or failed

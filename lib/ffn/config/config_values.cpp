@@ -8,11 +8,12 @@ namespace ffn {
 
 namespace {
 
-enum class Kinds { current, all };
+using Values = std::map<std::string, JsonValue>;
 
+/// Of a config: its values. Of a config at its defaults, with `of_all`: those of every kind, or with `like` of the kinds there.
 class ValueVisitor final : public FieldVisitor {
  public:
-  explicit ValueVisitor(Kinds kinds) : kinds_(kinds) {}
+  explicit ValueVisitor(bool of_all, const Values* like = nullptr) : of_all_(of_all), like_(like) {}
   ConfigValues out;
 
   void integer(const Field& f, std::int64_t& x, Bounds<std::int64_t>) override { put(f, x); }
@@ -34,18 +35,21 @@ class ValueVisitor final : public FieldVisitor {
   void section(const Field& f, const Describe& describe) override { nested(f.name, describe); }
   void optional_section(const Field& f, const OptionalSection& s) override {
     put(f, s.present ? Json(true) : Json(nullptr));
-    if (kinds_ == Kinds::all) s.set_present(true);
-    if (s.present || kinds_ == Kinds::all) nested(f.name, s.describe);
-    if (kinds_ == Kinds::all) s.set_present(s.present);
+    if (!s.present && !is_wanted(f.name)) return;
+    if (!s.present) s.set_present(true);
+    nested(f.name, s.describe);
+    if (!s.present) s.set_present(false);
   }
   void union_section(const Field& f, const Union& u) override {
     const std::string& current = u.alternatives[u.current].kind;
     out.values.emplace(prefix_ + f.name + ".kind", Json(current));
     for (const auto& alternative : u.alternatives) {
-      if (kinds_ == Kinds::all) alternative.select();
-      if (kinds_ == Kinds::all || alternative.kind == current) nested(f.name + ("[" + alternative.kind + "]"), u.describe);
+      const std::string name = f.name + ("[" + alternative.kind + "]");
+      if (of_all_ ? !is_wanted(name) : alternative.kind != current) continue;
+      if (of_all_) alternative.select();
+      nested(name, u.describe);
     }
-    if (kinds_ == Kinds::all) u.alternatives[u.current].select();
+    if (of_all_) u.alternatives[u.current].select();
   }
 
  private:
@@ -57,26 +61,31 @@ class ValueVisitor final : public FieldVisitor {
     prefix_ = outer;
   }
 
-  Kinds kinds_;
+  bool is_wanted(const std::string& section) const {
+    if (!of_all_ || !like_) return of_all_;
+    const std::string beginning = prefix_ + section + ".";
+    const auto at = like_->lower_bound(beginning);
+    return at != like_->end() && at->first.rfind(beginning, 0) == 0;
+  }
+
+  bool of_all_;
+  const Values* like_;
   std::string prefix_;
 };
 
 }  // namespace
 
 ConfigValues config_values(const FieldVisitor::Describe& describe) {
-  ValueVisitor visitor(Kinds::current);
+  ValueVisitor visitor(false);
   describe(visitor);
   return std::move(visitor.out);
 }
 
-const std::map<std::string, JsonValue>& default_values() {
-  static const auto values = [] {
-    RunConfig config;
-    ValueVisitor visitor(Kinds::all);
-    config.describe(visitor);
-    return std::move(visitor.out.values);
-  }();
-  return values;
+Values default_values(const Values* like) {
+  RunConfig config;
+  ValueVisitor visitor(true, like);
+  config.describe(visitor);
+  return std::move(visitor.out.values);
 }
 
 }  // namespace ffn

@@ -55,7 +55,7 @@ Json identity_json(const RunConfig& config, const std::string& text) {
     values[file] = Json(hash);
   }
   Json json = Json::object();
-  const auto& defaults = default_values();
+  const auto defaults = default_values(&values);
   for (const auto& [path, value] : values) {
     const auto known = defaults.find(path);
     const bool differs = known == defaults.end() || *known->second != *value;

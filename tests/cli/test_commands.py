@@ -57,6 +57,10 @@ class Catalogues(ProgramTest):
         self.assertTrue(self.ok("schema").stdout == (ROOT / "configs/schema.json").read_text(), "configs/schema.json is out of date: run scripts/regenerate")
 
 
+    def test_no_default_has_changed(self):
+        done = subprocess.run([ROOT / "scripts/freeze-defaults", "--check", self.command()[0]], capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
 
 class Widths(ProgramTest):
     """Nothing for people is wider than the terminal but a single word, such as a path or a key."""

@@ -187,8 +187,8 @@ TEST_CASE("what waits for its neighbours while the process is killed leaves no t
   }
   const auto runs = resuming(scratch.path());
   for (const auto& run : runs) {
-    put(run.directory.weights_path().string() + ".tmp-999999999-4", "half of the wei");
-    put(run.directory.checkpoint_path().string() + ".tmp-999999999-5", "");
+    put(run.directory.weights_path().string() + ".tmp-123-4", "half of the wei");
+    put(run.directory.checkpoint_path().string() + ".tmp-123-5", "");
     put(run.directory.path() / "notes.txt", "mine");
   }
 

@@ -104,8 +104,9 @@ inline void write_file(const std::filesystem::path& path, const std::string& byt
   else write_file_atomically(path, bytes, durability);
 }
 
-/// Removes temporaries of processes of this machine that are no more, of at least some age where other machines may write.
-void remove_temporaries(const std::filesystem::path& directory, std::chrono::hours age = {});
+/// Removes temporaries that a killed process left in a directory, of all files or of one, of at least some age. A process that is still
+/// writing one fails to put its file in place.
+void remove_temporaries(const std::filesystem::path& directory, const std::string& file = "", std::chrono::hours age = {});
 
 /// Creates a directory and its parents; false if it was there. Throws SystemError naming the path and the reason.
 bool make_directories(const std::filesystem::path& path);

@@ -4,8 +4,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <csignal>
-#include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <set>
@@ -203,13 +201,11 @@ void FileGroup::forget() noexcept {
   kept_open_ = 0;
 }
 
-void remove_temporaries(const fs::path& directory, std::chrono::hours age) {
+void remove_temporaries(const fs::path& directory, const std::string& file, std::chrono::hours age) {
   std::error_code error;  // a temporary that stays does no harm
   for (const auto& entry : entries_of(directory)) {
     const std::string name = entry.path.filename().string();
-    if (!is_temporary(name)) continue;
-    const int pid = std::atoi(name.c_str() + name.rfind(kTemporaryMark) + sizeof kTemporaryMark - 1);
-    if (pid <= 0 || ::kill(pid, 0) == 0 || errno != ESRCH) continue;
+    if (!is_temporary(name) || (!file.empty() && name.rfind(file + kTemporaryMark, 0) != 0)) continue;
     const auto written = fs::last_write_time(entry.path, error);
     if (age.count() == 0 || (!error && fs::file_time_type::clock::now() - written > age)) fs::remove(entry.path, error);
   }

@@ -131,7 +131,7 @@ void record_seen(const fs::path& study, const std::vector<std::string>& values) 
     const fs::path results = results_of(study);
     if (!file || (file->name == kTuningDirectory && file->seeds[0] >= kFirstTuningSeed)) return;
     const auto turn = wait_for_directory(results);
-    remove_temporaries(results);
+    remove_temporaries(results, kSeenFile);
     auto studies = read_seen(results);
     auto at = std::find_if(studies.begin(), studies.end(), [&](const SeenStudy& known) { return known.declaration == file->declaration; });
     const bool is_new = at == studies.end();

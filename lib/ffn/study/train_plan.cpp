@@ -178,7 +178,7 @@ StudyOutcome train_plan(const Plan& plan, const StudyRequest& request, StudyObse
   if (!pending.empty()) {  // what cannot be had is found before anything is written
     for (const auto& variant : plan.study.variants) request.prepare(variant.config);
     lock = lock_study(plan.directory, LockFile::Hold::shared);
-    remove_temporaries(plan.directory, std::chrono::hours(1));  // other shards may write, and reports
+    remove_temporaries(plan.directory, "", std::chrono::hours(1));  // other shards may write, and reports
     make_variant_directories(plan, pending);
   }
   observer.training(plan, runs, found);

@@ -45,13 +45,14 @@ struct Both {
 Tensor some_dy() { return torch::arange(1, kRows * kWidth + 1, torch::kFloat32).view({1, kRows, kWidth}); }
 
 Both fused_pass(const std::string& formula, const Tensor& x) {
-  fused::FormulaProgram program(graph_of(formula), {}, 0);
+  fused::Declared none;
+  fused::FormulaProgram program(fused::Declare(none), graph_of(formula), 0);
   fused::Arena arena;
   fused::Pass pass{nullptr, nullptr, arena, 1, true};
   const Tensor dy = some_dy();
   const auto copied = [&](const float* from) { return torch::from_blob(const_cast<float*>(from), x.sizes(), torch::kFloat32).clone(); };
   const Tensor value = copied(program.forward(pass, kRows, x.data_ptr<float>()));
-  return {value, copied(program.backward(pass, dy.data_ptr<float>()))};
+  return {value, copied(program.backward(pass, dy.data_ptr<float>(), {}))};
 }
 
 Both torch_pass(const std::string& formula, const Tensor& input) {

@@ -186,28 +186,6 @@ TEST_CASE("formulas by chance have LibTorch's gradients", "[train][fused]") {
   CHECK(operations > 200 * 8);
 }
 
-TEST_CASE("the plain and the gated layer as formulas have the built-in ones' numbers, bit for bit", "[train][fused]") {
-  const auto as_formula = [](const char* name, const FfnSize& size) {
-    FormulaConfig formula;
-    static_cast<FfnSize&>(formula) = size;
-    formula.text = test::formula_called(name);
-    return formula;
-  };
-  for (const bool attention : {false, true}) {
-    for (const char* phi : {"relu", "gelu"}) {
-      const auto plain = test::some_ffn<PositionwiseConfig>(phi);
-      const auto gated = test::some_ffn<GatedConfig>(phi);
-      const std::pair<FfnConfig, FfnConfig> pairs[] = {{plain, as_formula("positionwise", plain)}, {gated, as_formula("gated", gated)}};
-      for (const auto& pair : pairs) {
-        const auto& [built_in, formula] = pair;
-        const auto a = test::train({test::base(built_in, attention)}), b = test::train({test::base(formula, attention)});
-        INFO(phi << (attention ? " in blocks" : " alone") << (pairs == &pair ? "" : ", gated"));
-        CHECK((test::bits_of(a, 0) == test::bits_of(b, 0)));
-      }
-    }
-  }
-}
-
 TEST_CASE("the fused step's parameters are those of nn's modules: names, places, starts and files", "[train][fused]") {
   std::size_t experts = 0;
   for (const auto& [name, config] : test::fused_cases()) {

@@ -1,7 +1,5 @@
 #include "ffn/config/accounting.hpp"
 
-#include "ffn/formula/formula.hpp"
-
 namespace ffn {
 
 Cost& Cost::operator+=(const Cost& other) {
@@ -38,7 +36,7 @@ Cost cost(const PkmConfig& c, std::int64_t d) { return memory_cost(c, 1, d); }
 Cost cost(const PeerConfig& c, std::int64_t d) { return memory_cost(c, 2, d); }
 
 Cost formula_cost(const FormulaText& text, const FfnSize& size, std::int64_t d) {
-  const auto graph = compile_formula(text, d, size.hidden_width(d), size.activation);
+  const auto graph = graph_of(text, d, size);
   return dense(graph.num_parameters(), graph.flops());
 }
 Cost cost(const FormulaConfig& c, std::int64_t d) { return formula_cost(c.text, c, d); }

@@ -67,6 +67,10 @@ const FormulaText* formula_of(const FfnConfig& ffn) {
   return moe && moe->expert ? &*moe->expert : nullptr;
 }
 
+FormulaGraph graph_of(const FormulaText& text, std::int64_t d_model, const FfnSize& size) {
+  return compile_formula(text, d_model, size.hidden_width(d_model), size.activation);
+}
+
 void FfnSize::describe_width(FieldVisitor& v) {
   v.optional_integer({"d_ff", "hidden width F (of each expert in a mixture); excludes expansion"}, d_ff, between(std::int64_t{1}, 1 << 20));
   v.optional_real({"expansion", "hidden width as a multiple of d_model; 4 if neither is set"}, expansion,

@@ -4,6 +4,7 @@
 #include "ffn/base/field_visitor.hpp"
 #include "ffn/base/json.hpp"
 #include "ffn/base/parameters.hpp"
+#include "ffn/formula/formula.hpp"
 #include "ffn/formula/formula_text.hpp"
 
 namespace ffn {
@@ -205,6 +206,9 @@ bool has_memory(const FfnConfig& ffn);
 
 /// The formula of a layer or of its experts, nullptr where there is none.
 const FormulaText* formula_of(const FfnConfig& ffn);
+
+/// A formula that was checked, in the sizes of a layer.
+FormulaGraph graph_of(const FormulaText& text, std::int64_t d_model, const FfnSize& size);
 
 /// A way in which positions enter a model, or by which attention weighs.
 struct NamedChoice {

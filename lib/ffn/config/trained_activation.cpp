@@ -201,7 +201,8 @@ class WriteOut {
     written_from["bias"] = ffn_.value("bias", Json(true));
     if (is_mixture) written_from["gated"] = ffn_.value("gated", Json(false));
     const bool gated = is_mixture ? ffn_.value("gated", Json(false)) == Json(true) : kind == GatedConfig::kKind;
-    Json written = built_in(gated ? "gated" : "positionwise", ffn_.value("bias", Json(true)) != Json(false));
+    const FormulaText text = built_in_formula(gated, ffn_.value("bias", Json(true)) != Json(false));
+    Json written{{"formula", text.formula}, {"parameters", *text.parameters}, {"let", *text.let}, {"init", *text.init}};
     ffn_.erase("bias");
     ffn_.erase("gated");
     if (is_mixture) return ffn_["expert"] = std::move(written);
@@ -216,23 +217,6 @@ class WriteOut {
       if (layer.value("name", Json()) == Json(row.name)) layer.erase("name");
     }
     return layer;
-  }
-
-  static Json built_in(const std::string& name, bool bias) {
-    for (const auto& row : named_formulas()) {
-      if (name != row.name) continue;
-      const FormulaText text = formula_text(row);
-      std::string formula = text.formula;
-      Json parameters = *text.parameters;
-      for (const auto& item : text.parameters->items()) {
-        const std::string sum = " + " + item.key();
-        if (bias || formula.find(sum) == std::string::npos) continue;
-        formula.erase(formula.find(sum), sum.size());
-        parameters.erase(item.key());
-      }
-      return {{"formula", formula}, {"parameters", parameters}, {"let", Json::object()}, {"init", Json::object()}};
-    }
-    return Json::object();
   }
 
   Document& document_;

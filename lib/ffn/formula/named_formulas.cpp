@@ -10,6 +10,7 @@ namespace ffn {
 const std::vector<NamedFormula>& named_formulas() {
   // clang-format off
   static const std::vector<NamedFormula> all{
+      // built_in_formula() takes these two
       {"positionwise", "dropout(phi(x @ up.weight + up.bias)) @ down.weight + down.bias", "up.weight D F, up.bias F, down.weight F D, down.bias D", "", "",
        "Vaswani et al. 2017, eq. 2, arXiv:1706.03762; the built-in kind, written out"},
       {"gated", "dropout(phi(x @ gate.weight + gate.bias) * (x @ up.weight + up.bias)) @ down.weight + down.bias",
@@ -106,6 +107,18 @@ FormulaText formula_text(const NamedFormula& row) {
   for (const auto& init : split(row.init, ",")) {
     const auto [name, value] = assignment(init);
     (*text.init)[name] = parse_json(value);
+  }
+  return text;
+}
+
+FormulaText built_in_formula(bool gated, bool bias) {
+  FormulaText text = formula_text(named_formulas()[gated ? 1 : 0]);
+  for (const char* part : {"gate", "up", "down"}) {
+    const std::string name = std::string(part) + ".bias", sum = " + " + name;
+    const auto at = text.formula.find(sum);
+    if (bias || at == std::string::npos) continue;
+    text.formula.erase(at, sum.size());
+    text.parameters->erase(name);
   }
   return text;
 }

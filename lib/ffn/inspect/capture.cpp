@@ -25,7 +25,10 @@ std::vector<float> HiddenRows::*member_of(fused::Value what) {
 class Capture final : public fused::Watcher {
  public:
   Capture(const ModelConfig& model, bool with_ends)
-      : heads_(model.attention ? model.attention->heads : 0), with_ends_(with_ends), blocks_(static_cast<std::size_t>(model.blocks)) {}
+      : heads_(model.attention ? model.attention->heads : 0),
+        with_ends_(with_ends),
+        with_hidden_(!formula_of(model.ffn)),
+        blocks_(static_cast<std::size_t>(model.blocks)) {}
 
   /// The next pass is over the examples from this one on.
   void begin(std::int64_t first_token) { first_token_ = first_token; }
@@ -43,7 +46,7 @@ class Capture final : public fused::Watcher {
   void see_hidden(fused::Value what, std::int64_t rows, std::int64_t width, const float* values);
 
   std::int64_t heads_;
-  bool with_ends_;
+  bool with_ends_, with_hidden_;
   std::vector<BlockValues> blocks_;
   std::int64_t first_token_ = 0;
   BlockValues* at_ = nullptr;
@@ -63,7 +66,7 @@ void Capture::see(fused::Value what, std::int64_t rows, std::int64_t width, cons
       if (with_ends_) append(at_->output, values, rows * width);
       return;
     default:
-      see_hidden(what, rows, width, values);
+      if (with_hidden_) see_hidden(what, rows, width, values);
   }
 }
 

@@ -1,13 +1,13 @@
-// The feed-forward layers by hand: the formulas of layers/feed_forward_torch.hpp with their backward passes.
+// The feed-forward layers of the fused network: plain, gated and formula layers are a FormulaProgram (formula_cpu.hpp), mixtures have
+// several.
 #pragma once
 
 #include <memory>
-#include <optional>
 
 #include "ffn/config/metrics.hpp"
 #include "ffn/config/model_config.hpp"
-#include "ffn/formula/activation_formula.hpp"
-#include "ffn/layers/linear_cpu.hpp"
+#include "ffn/layers/declare.hpp"
+#include "ffn/layers/pass.hpp"
 
 namespace ffn::fused {
 
@@ -28,38 +28,5 @@ class FeedForward {
 
 /// The FFN of a kind, or nullptr for "none". `site` numbers the layer for its dropout masks.
 std::unique_ptr<FeedForward> make_feed_forward(const Declare& declare, std::int64_t d_model, const FfnConfig& config, std::uint32_t site);
-
-/// The activated hidden layer, plain φ(x W + b) or gated φ(x W_gate + b_gate) ⊙ (x W + b), with dropout; `Map` is Linear for
-/// one FFN or GroupedLinear for experts, `Rows` what that takes to know its rows.
-template <class Map, class Rows>
-class Hidden {
- public:
-  /// make: (where it is declared, D_in, D_out) → Map
-  template <class Make>
-  Hidden(const Declare& declare, std::int64_t d_model, const FfnSize& config, bool gated, std::uint32_t site, const Make& make)
-      : gate_(gated ? std::optional<Map>(make(declare.in("gate"), d_model, config.hidden_width(d_model))) : std::nullopt),
-        up_(make(declare.in("up"), d_model, config.hidden_width(d_model))),
-        phi_(activation_called(config.activation)),
-        d_ff_(config.hidden_width(d_model)),
-        site_(site) {}
-  /// x: (count, D) → h: (count, F)
-  const float* forward(Pass& pass, Rows rows, std::int64_t count, const float* x);
-  /// dh: (count, F), overwritten → dx: (count, D)
-  float* backward(Pass& pass, Rows rows, float* dh);
-
- private:
-  std::optional<Map> gate_;
-  Map up_;
-  const Activation& phi_;
-  std::int64_t d_ff_;
-  std::uint32_t site_;
-  // Of the pass at work:
-  std::int64_t count_ = 0;
-  const float* x_ = nullptr;
-  float *slope_ = nullptr, *up_value_ = nullptr, *phi_value_ = nullptr, *mask_ = nullptr;
-};
-
-extern template class Hidden<Linear, std::int64_t>;
-extern template class Hidden<GroupedLinear, const std::int64_t*>;
 
 }  // namespace ffn::fused

@@ -20,6 +20,7 @@ bool FormulaProgram::in_place(const Op& op) {
     case Kind::normalise_backward:
     case Kind::softmax:
     case Kind::top_k:
+    case Kind::drop:
     case Kind::mask:
       return true;
     default:
@@ -96,7 +97,9 @@ void FormulaProgram::share_slots(int num_values, std::size_t num_forward) {
       if (ref->of == Ref::Of::slot) ref->index = slot_of[static_cast<std::size_t>(ref->index)];
     }
   }
-  for (Ref* ref : {&result_, &dx_}) {
+  std::vector<Ref*> others{&result_, &dx_};
+  for (Shown& shown : shown_) others.push_back(&shown.ref);
+  for (Ref* ref : others) {
     if (ref->of == Ref::Of::slot) ref->index = slot_of[static_cast<std::size_t>(ref->index)];
   }
 }
@@ -106,6 +109,7 @@ void FormulaProgram::place_in_bases() {
   const auto parameters = static_cast<int>(places_.size()), numbers = static_cast<int>(numbers_.size());
   const auto place = [&](Ref& ref) {
     const int first_parameter = static_cast<int>(kFirstParameter);
+    ref.step = ref.of == Ref::Of::number ? 0 : ref.shape.width;
     switch (ref.of) {
       case Ref::Of::nothing:
       case Ref::Of::x:
@@ -134,6 +138,7 @@ void FormulaProgram::place_in_bases() {
   for (auto* slots : {&forward_slots_, &backward_slots_}) {
     for (Ref& slot : *slots) place(slot);
   }
+  for (Shown& shown : shown_) place(shown.ref);
   place(result_);
   place(dx_);
   bases_.resize(kFirstParameter + 2 * places_.size());
@@ -141,11 +146,12 @@ void FormulaProgram::place_in_bases() {
   bases_.resize(bases_.size() + forward_slots_.size() + backward_slots_.size());
 }
 
-// The most frequent combination needs no look at its operands' shapes.
+// The most frequent combination needs no look at its operands' shapes, and a mask in place nothing where no run drops.
 void FormulaProgram::simplify() {
   for (auto& op : ops_) {
     const bool plain = op.a.shape == op.out.shape && op.b.shape == op.out.shape && !op.accumulate;
     if (op.kind == Kind::combine && op.how == Arithmetic::multiply && plain) op.kind = Kind::multiply;
+    op.only_drops = (op.kind == Kind::drop || op.kind == Kind::mask) && op.a.index == op.out.index;
   }
 }
 
@@ -155,17 +161,19 @@ bool FormulaProgram::goes_by_rows(const Op& op) {
   return op.out.shape.batched;
 }
 
-std::vector<FormulaProgram::Group> FormulaProgram::grouped(const std::vector<Op>& ops, std::size_t begin, std::size_t end) {
+std::vector<FormulaProgram::Group> FormulaProgram::grouped(std::size_t begin, std::size_t end) const {
   std::vector<Group> groups;
   for (std::size_t k = begin; k < end; ++k) {
-    if (!goes_by_rows(ops[k])) {
-      groups.push_back({k, k + 1, 0});
+    if (!goes_by_rows(ops_[k])) {
+      groups.push_back({k, k + 1, 0, num_experts_ == 1});
       continue;
     }
-    if (groups.empty() || groups.back().tile == 0) groups.push_back({k, k, kTile});
+    if (groups.empty() || groups.back().tile == 0) groups.push_back({k, k, kTile, true});
     Group& group = groups.back();
     group.end = k + 1;
-    const std::int64_t width = std::max(ops[k].out.shape.width, ops[k].a.shape.width);
+    for (const Ref* ref : {&ops_[k].a, &ops_[k].b, &ops_[k].out, &ops_[k].beside})
+      group.all_experts = group.all_experts && (ref->shape.batched || ref->of == Ref::Of::nothing || ref->of == Ref::Of::number);
+    const std::int64_t width = std::max(ops_[k].out.shape.width, ops_[k].a.shape.width);
     group.tile = std::min(group.tile, std::max<std::int64_t>(1, kTile / width));
   }
   return groups;

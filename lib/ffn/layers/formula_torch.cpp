@@ -141,7 +141,7 @@ Tensor spread_over_rows(const Tensor& value) { return value.unsqueeze(1); }
 }  // namespace
 
 FormulaImpl::FormulaImpl(std::int64_t num_runs, std::int64_t d_model, const FormulaConfig& config, std::uint32_t site)
-    : FeedForward(num_runs), graph_(compile_formula(config.text, d_model, config.hidden_width(d_model), config.activation)), site_(site) {
+    : FeedForward(num_runs), graph_(graph_of(config.text, d_model, config)), site_(site) {
   parameters_ = register_all(
       graph_.parameters, num_runs, [&](const ParameterSpec& spec) { return parameter(spec); },
       [&](const std::string& name, FormulaPart part) { return register_module(name, part); });
@@ -153,10 +153,7 @@ FfnOutput FormulaImpl::forward(const Tensor& x, const ForwardContext& context) {
 }
 
 FormulaExpertsImpl::FormulaExpertsImpl(std::int64_t num_runs, std::int64_t d_model, const MoeConfig& config, std::uint32_t site)
-    : RunModule(num_runs),
-      site_(site),
-      graph_(compile_formula(*config.expert, d_model, config.hidden_width(d_model), config.activation)),
-      num_experts_(config.num_experts) {
+    : RunModule(num_runs), site_(site), graph_(graph_of(*config.expert, d_model, config)), num_experts_(config.num_experts) {
   parameters_ = register_all(
       expert_parameters(graph_.parameters, num_experts_), num_runs, [&](const ParameterSpec& spec) { return parameter(spec); },
       [&](const std::string& name, FormulaPart part) { return register_module(name, part); });

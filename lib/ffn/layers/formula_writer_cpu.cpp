@@ -8,39 +8,38 @@ namespace ffn::fused {
 
 namespace {
 
-struct Uses {
-  int as_matrix = 0, as_bias = 0, as_vector = 0;
-};
-
-std::vector<Uses> uses_of_parameters(const FormulaGraph& graph) {
-  std::vector<Uses> uses(graph.parameters.size());
+// What backward passes do with each parameter: they write one that has one use, as a matrix or as its bias.
+std::vector<Gradient> gradients_of(const FormulaGraph& graph) {
+  std::vector<int> uses(graph.parameters.size());
   for (const auto& node : graph.nodes) {
-    if (node.op == FormulaOp::parameter) ++uses[static_cast<std::size_t>(node.parameter)].as_vector;
-    if (node.op == FormulaOp::product) ++uses[static_cast<std::size_t>(node.parameter)].as_matrix;
-    if (node.bias >= 0) ++uses[static_cast<std::size_t>(node.bias)].as_bias;
+    if (node.op == FormulaOp::parameter) uses[static_cast<std::size_t>(node.parameter)] += 2;  // as a vector
+    if (node.op == FormulaOp::product) ++uses[static_cast<std::size_t>(node.parameter)];
+    if (node.bias >= 0) ++uses[static_cast<std::size_t>(node.bias)];
   }
-  return uses;
+  std::vector<Gradient> gradients;
+  for (const int count : uses) gradients.push_back(count == 1 ? Gradient::written : Gradient::added_to);
+  return gradients;
 }
 
 }  // namespace
 
-Gradient FormulaProgram::gradient_of(const FormulaGraph& graph, int parameter) {
-  const Uses uses = uses_of_parameters(graph)[static_cast<std::size_t>(parameter)];
-  return uses.as_vector == 0 && uses.as_matrix + uses.as_bias == 1 ? Gradient::written : Gradient::added_to;
-}
-
 /// Writes the operations of both passes, each value with a slot of its own.
 class FormulaProgram::Writer {
  public:
-  Writer(FormulaProgram& program, const FormulaGraph& graph, std::uint32_t site) : program_(program), graph_(graph), site_(site) {}
+  Writer(FormulaProgram& program, const FormulaGraph& graph, const std::vector<Gradient>& gradients, std::uint32_t site)
+      : program_(program), graph_(graph), gradients_(gradients), site_(site) {}
 
   void write() {
     const std::size_t n = graph_.nodes.size();
     values_.resize(n);
     slopes_.resize(n);
     adjoints_.resize(n);
-    for (std::size_t i = 0; i < n; ++i) forward(i);
+    for (std::size_t i = 0; i < n; ++i) {
+      first_op_.push_back(ops().size());
+      forward(i);
+    }
     num_forward_ = ops().size();
+    show_hidden_layer();
     program_.result_ = values_.back();
     adjoints_.back() = {Ref::Of::dy, 0, shape_of(graph_.nodes.back())};
     backward_all();
@@ -52,8 +51,8 @@ class FormulaProgram::Writer {
     program_.share_slots(num_values_, num_forward_);
     program_.place_in_bases();
     program_.simplify();
-    program_.forward_ = grouped(ops(), 0, num_forward_);
-    program_.backward_ = grouped(ops(), num_forward_, ops().size());
+    program_.forward_ = program_.grouped(0, num_forward_);
+    program_.backward_ = program_.grouped(num_forward_, ops().size());
   }
 
  private:
@@ -160,13 +159,33 @@ class FormulaProgram::Writer {
         break;
       case FormulaOp::dropout:
         slopes_[i] = make(shape);
-        emit(Kind::draw_mask, {}, {}, slopes_[i]).drop = program_.drops_.size();
-        program_.drops_.push_back({site_ + (static_cast<std::uint32_t>(node.site) << 16), shape.width});
-        emit(Kind::mask, in(0), slopes_[i], value);
+        emit(Kind::drop, in(0), {}, value).beside = slopes_[i];
+        ops().back().site = site_ + (static_cast<std::uint32_t>(node.site) << 16);
         break;
       default:
         break;
     }
+  }
+
+  // Of a map back from h = φ(z) or φ(z) ⊙ u what is between, as long as it is there: a slope takes the place of z.
+  void show_hidden_layer() {
+    const auto show = [&](std::size_t before, Value what, int node) {
+      program_.shown_.push_back({first_op_[before], what, values_[static_cast<std::size_t>(node)]});
+    };
+    const auto at = [&](int node) -> const FormulaNode& { return graph_.nodes[static_cast<std::size_t>(node)]; };
+    const std::size_t last = graph_.nodes.size() - 1;
+    if (graph_.nodes[last].op != FormulaOp::product) return;
+    const int hidden = graph_.nodes[last].inputs[0];
+    int phi = at(hidden).op == FormulaOp::dropout ? at(hidden).inputs[0] : hidden;
+    const bool gated = at(phi).op == FormulaOp::multiply;
+    const int up = gated ? at(phi).inputs[1] : -1;
+    if (gated) phi = at(phi).inputs[0];
+    const auto is_product = [&](int node) { return at(node).op == FormulaOp::product; };
+    if (at(phi).op != FormulaOp::activation || !is_product(at(phi).inputs[0]) || (gated && !is_product(up))) return;
+    show(static_cast<std::size_t>(phi), Value::pre_activation, at(phi).inputs[0]);
+    if (gated) show(last, Value::gate, phi);
+    if (gated) show(last, Value::up, up);
+    show(last, Value::hidden, hidden);
   }
 
   // An expression of the node's inputs, each as wide as the node itself.
@@ -353,18 +372,15 @@ class FormulaProgram::Writer {
   }
 
   void product_backward(const FormulaNode& node, const Ref& dout, const Ref& in) {
-    const auto matrix = static_cast<std::size_t>(node.parameter);
-    const auto uses = uses_of_parameters(graph_);
+    const auto is_added_to = [&](int parameter) {
+      return parameter >= 0 && gradients_[static_cast<std::size_t>(parameter)] == Gradient::added_to;
+    };
     Op& weight = emit(Kind::weight_gradient, in, dout, {});
     weight.matrix = node.parameter;
-    weight.accumulate = uses[matrix].as_matrix > 1;
+    weight.accumulate = is_added_to(node.parameter);
     weight.transposed = node.transposed;
-    if (node.bias >= 0) {
-      const auto bias = static_cast<std::size_t>(node.bias);
-      Op& sum = emit(Kind::bias_gradient, dout, {}, {});
-      sum.bias = node.bias;
-      sum.accumulate = uses[bias].as_bias + uses[bias].as_vector > 1;
-    }
+    weight.bias = node.bias;
+    weight.accumulate_bias = is_added_to(node.bias);
     const auto to = target(node.inputs[0]);
     Op& back = emit(Kind::input_gradient, dout, {}, to->ref);  // what is multiplied depends on x
     back.matrix = node.parameter;
@@ -374,17 +390,27 @@ class FormulaProgram::Writer {
 
   FormulaProgram& program_;
   const FormulaGraph& graph_;
+  const std::vector<Gradient>& gradients_;  // of each parameter
   std::uint32_t site_;
   int num_values_ = 0;
   std::size_t num_forward_ = 0;
   bool direct_ = false;
   std::vector<Ref> values_, slopes_, adjoints_;  // of each node; slope, 1/σ or mask
+  std::vector<std::size_t> first_op_;            // likewise
   std::vector<Op> zeros_;
 };
 
-FormulaProgram::FormulaProgram(const FormulaGraph& graph, std::vector<Place> places, std::uint32_t site)
-    : places_(std::move(places)), epsilon_(static_cast<float>(graph.epsilon)) {
-  Writer(*this, graph, site).write();
+FormulaProgram::FormulaProgram(const Declare& declare, const FormulaGraph& graph, std::uint32_t site, std::optional<std::int64_t> experts)
+    : num_experts_(experts.value_or(1)), epsilon_(static_cast<float>(graph.epsilon)) {
+  const auto specs = experts ? expert_parameters(graph.parameters, *experts) : graph.parameters;
+  const auto gradients = gradients_of(graph);
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    places_.push_back(declare(specs[i], gradients[i]));
+    std::int64_t size = 1;
+    for (const auto length : graph.parameters[i].shape) size *= length;
+    sizes_.push_back(size);
+  }
+  Writer(*this, graph, gradients, site).write();
 }
 
 }  // namespace ffn::fused

@@ -30,27 +30,4 @@ class Linear {
   Place weight_, bias_;
 };
 
-/// E affine maps, each for its own rows. W is (E, D_in, D_out), b (E, D_out).
-/// Rows are sorted by expert: expert e owns rows offsets[e] … offsets[e + 1] - 1.
-class GroupedLinear {
- public:
-  GroupedLinear(const Declare& declare, std::int64_t experts, std::int64_t d_in, std::int64_t d_out, bool bias);
-  float* forward(Pass& pass, const std::int64_t* offsets, const float* x) const;
-  void weight_gradient(Pass& pass, const std::int64_t* offsets, const float* x, const float* dy) const;
-  float* input_gradient(Pass& pass, const std::int64_t* offsets, const float* dy) const;
-  void add_input_gradient(Pass& pass, const std::int64_t* offsets, const float* dy, float* dx) const;
-
- private:
-  /// One of the maps and its rows of x and y.
-  struct Expert {
-    std::int64_t first, rows;
-    Place weight, bias;
-  };
-  template <class F>
-  void for_each_expert(const std::int64_t* offsets, const F& f) const;
-
-  std::int64_t experts_, d_in_, d_out_;
-  Place weight_, bias_;
-};
-
 }  // namespace ffn::fused

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "ffn/formula/named_formulas.hpp"
 #include "ffn/kernels/kernels.hpp"
 
 namespace ffn::fused {
@@ -11,18 +12,10 @@ MoE::MoE(const Declare& declare, std::int64_t d_model, const MoeConfig& config, 
     : d_model_(d_model),
       num_experts_(config.num_experts),
       top_k_(config.top_k),
-      router_(make_router(declare.in("router"), d_model, config)) {
-  const Declare experts = declare.in("experts");
-  if (config.expert) {
-    formulas_.emplace(experts, d_model, config, site);
-    return;
-  }
-  const auto grouped = [&](const Declare& at, std::int64_t d_in, std::int64_t d_out) {
-    return GroupedLinear(at, config.num_experts, d_in, d_out, config.bias);
-  };
-  // In the order in which they declare their parameters.
-  Hidden<GroupedLinear, const std::int64_t*> hidden(experts, d_model, config, config.gated, site, grouped);
-  dense_.emplace(Dense{hidden, grouped(experts.in("down"), config.hidden_width(d_model), d_model)});
+      router_(make_router(declare.in("router"), d_model, config)),
+      experts_(declare.in("experts"),
+               graph_of(config.expert ? *config.expert : built_in_formula(config.gated, config.bias), d_model, config), site,
+               config.num_experts) {
   if (config.shared_experts == 0) return;
   PositionwiseConfig plain;
   GatedConfig gated;
@@ -53,12 +46,7 @@ const float* MoE::forward(Pass& pass, std::int64_t rows, const float* x) {
   const std::int64_t count = routing_.count;
   float* sorted = pass.arena.floats(count * d_model_);
   for (std::int64_t i = 0; i < count; ++i) std::copy_n(x + routing_.token[i] * d_model_, d_model_, sorted + place_[i] * d_model_);
-  if (formulas_) {
-    result_ = formulas_->forward(pass, offsets_, sorted);
-  } else {
-    h_ = dense_->hidden.forward(pass, offsets_, count, sorted);
-    result_ = dense_->down.forward(pass, offsets_, h_);
-  }
+  result_ = experts_.forward(pass, offsets_, sorted);
 
   float* y = pass.arena.floats(rows * d_model_);
   std::fill_n(y, rows * d_model_, 0.0f);
@@ -84,13 +72,7 @@ const float* MoE::backward(Pass& pass, const float* dy, const AuxiliaryValues& a
     dweight[i] = kernels().dot(d_model_, dy_n, result_ + place_[i] * d_model_);
   }
 
-  const float* dsorted;
-  if (formulas_) {
-    dsorted = formulas_->backward(pass, offsets_, dresult);
-  } else {
-    dense_->down.weight_gradient(pass, offsets_, h_, dresult);
-    dsorted = dense_->hidden.backward(pass, offsets_, dense_->down.input_gradient(pass, offsets_, dresult));
-  }
+  const float* dsorted = experts_.backward(pass, dresult, auxiliary_weights);
   float* dx = router_->backward(pass, dweight, auxiliary_weights);
   for (std::int64_t i = 0; i < count; ++i) {
     float* to = dx + routing_.token[i] * d_model_;

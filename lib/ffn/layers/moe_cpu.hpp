@@ -1,4 +1,4 @@
-// Mixture of experts by hand: the formulas of layers/moe_torch.hpp with their backward pass.
+// Mixture of experts: the router by hand, the experts as formulas.
 #pragma once
 
 #include "ffn/layers/feed_forward_cpu.hpp"
@@ -19,19 +19,13 @@ class MoE final : public FeedForward {
 
   std::int64_t d_model_, num_experts_, top_k_;
   std::unique_ptr<Router> router_;
-  /// Plain or gated experts.
-  struct Dense {
-    Hidden<GroupedLinear, const std::int64_t*> hidden;
-    GroupedLinear down;
-  };
-  std::optional<Dense> dense_;  ///< or
-  std::optional<FormulaExperts> formulas_;
+  FormulaProgram experts_;
   std::unique_ptr<FeedForward> shared_;  ///< nullptr for none
 
   // Of the pass at work. Places are triples sorted by expert.
   std::int64_t rows_ = 0;
   Routing routing_;
-  const float *h_ = nullptr, *result_ = nullptr;
+  const float* result_ = nullptr;
   std::int64_t *place_ = nullptr, *offsets_ = nullptr;  ///< (M), (E + 1)
 };
 

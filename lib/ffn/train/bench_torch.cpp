@@ -180,13 +180,11 @@ void bench_ffns(const BenchRequest& request, const std::function<void(const Meas
       FfnConfig config;
     };
     // Gated at the parameters of the plain one; the mixture's experts are plain ones, and the wide one does as much work
-    // per token as two of them. Two formulas are the first two kinds once more.
+    // per token as two of them.
     const Kind kinds[] = {{"positionwise", sized<PositionwiseConfig>(4 * d)},
                           {"gated", sized<GatedConfig>(8 * d / 3)},
                           {"moe", sized<MoeConfig>(4 * d)},
                           {"wide", sized<PositionwiseConfig>(8 * d)},
-                          {"formula positionwise", as_formula("positionwise", 4 * d)},
-                          {"formula gated", as_formula("gated", 8 * d / 3)},
                           {"formula normformer", as_formula("normformer", 4 * d)}};
     Product own(512, 512, 512), blas(512, 512, 512);
     std::vector<std::unique_ptr<FfnBench>> benches;

@@ -9,7 +9,6 @@
 #include <string>
 
 #include "ffn/config/accounting.hpp"
-#include "ffn/formula/formula.hpp"
 
 namespace ffn {
 
@@ -28,11 +27,10 @@ double hidden_units(const ModelConfig& model) {
   const FfnSize* size = size_of(model.ffn);
   if (!size) return 0;
   const auto* mixture = std::get_if<MoeConfig>(&model.ffn);
-  const auto width = size->hidden_width(model.d_model);
-  auto units = static_cast<double>(width);
+  auto units = static_cast<double>(size->hidden_width(model.d_model));
   if (const FormulaText* text = formula_of(model.ffn)) {  // what its products give is kept for the backward pass; F may play no part
     units = 0;
-    for (const auto& node : compile_formula(*text, model.d_model, width, size->activation).nodes) {
+    for (const auto& node : graph_of(*text, model.d_model, *size).nodes) {
       if (node.op == FormulaOp::product) units += static_cast<double>(node.width);
     }
   }

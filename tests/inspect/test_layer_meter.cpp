@@ -1,7 +1,9 @@
 // What is logged of layers while they train, against networks whose answer is known, and against what `inspect` says of the same tokens.
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "ffn/config/metrics.hpp"
 #include "ffn/data/run_identity.hpp"
 #include "ffn/inspect/experts.hpp"
 #include "ffn/inspect/neurons.hpp"
@@ -38,6 +40,25 @@ TEST_CASE("the metrics of a hidden layer are those of a network made by hand") {
   CHECK(values.dead_units == Approx(0.25));
   CHECK(values.effective_rank == Approx(1.9286).epsilon(1e-4));  // h3 = h0 + h1: singular values sqrt 2 and sqrt 6
   CHECK(values.load_entropy == 0);
+}
+
+TEST_CASE("a formula that ends in a map has the metrics of what the map reads, another one none") {
+  FormulaConfig config;
+  config.text.parameters = Json::parse(R"({"up": ["D", "F"], "b": ["F"], "down": ["F", "D"]})");
+  const std::map<std::string, std::vector<float>> values{
+      {"projection.weight", hand_made::kIdentity}, {"block0.ffn.up", {1, -1, 0, 0, 0, 0, 0, 0}}, {"block0.ffn.b", {0, 0, -1, 1}}};
+  for (const bool ends_in_map : {true, false}) {
+    config.text.formula = ends_in_map ? "max(x @ up + b, 0) @ down" : "x - max(x @ up + b, 0) @ down";
+    RunConfig run;
+    run.train.layer_metrics = true;
+    run.model = model_with(config, 4);
+    CHECK(is_logged(metric::kFfnDeadUnits, run) == ends_in_map);
+    hand_made::Made made(run.model, kPairs, values);
+    LayerMeter meter(made.model, kPairs, corners());
+    CHECK(mean_of(meter.measure(0, made.row.data())).dead_units == (ends_in_map ? 0.25 : 0));
+    hand_made::show_corners(made);
+    CHECK(made.values().at(0).hidden.empty());  // what is no neuron is not shown as one
+  }
 }
 
 TEST_CASE("activations that are small beside the others are near zero, and a unit of such alone is dead") {

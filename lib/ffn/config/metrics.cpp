@@ -5,15 +5,21 @@
 
 #include "ffn/config/coverage.hpp"
 #include "ffn/config/run_config.hpp"
+#include "ffn/formula/activation_formula.hpp"
 
 namespace ffn {
 
 namespace {
 
-// One hidden layer between two maps; a formula has any number of values in between.
-bool has_hidden_layer(const FfnConfig& ffn) {
-  if (const auto* moe = std::get_if<MoeConfig>(&ffn)) return !moe->expert;
-  return size_of(ffn) && !std::holds_alternative<FormulaConfig>(ffn);
+// Something that a map back reads; a formula need not end in one.
+bool has_hidden_layer(const ModelConfig& model) {
+  const FfnSize* size = size_of(model.ffn);
+  const FormulaText* text = formula_of(model.ffn);
+  if (!size || !text) return size;
+  std::vector<FormulaProblem> problems;  // said elsewhere
+  if (!activation_problem(size->activation).empty()) return false;
+  const auto graph = compile_formula(*text, model.d_model, size->hidden_width(model.d_model), size->activation, problems);
+  return problems.empty() && graph.nodes.back().op == FormulaOp::product;
 }
 
 // Layers are measured in the fused network, whichever engine trains (train/layer_meter.hpp).
@@ -118,7 +124,7 @@ bool is_logged(const MetricRow& row, const RunConfig& config) {
       return std::any_of(losses.begin(), losses.end(), [&](const auto& loss) { return std::string(loss.logged_as->name) == row.name; });
     }
     case LoggedBy::measured_layers:
-      return measures_layers(config) && has_hidden_layer(config.model.ffn);
+      return measures_layers(config) && has_hidden_layer(config.model);
     case LoggedBy::measured_mixtures:
       return measures_layers(config) && std::holds_alternative<MoeConfig>(config.model.ffn);
     case LoggedBy::measured_groups: {
@@ -152,7 +158,7 @@ LoggedByText text_of(LoggedBy logged_by) {
     case LoggedBy::memories:
       return {"memory layers (pkm, peer)", "model.ffn.kind"};
     case LoggedBy::measured_layers:
-      return {"runs with train.layer_metrics and a plain layer, a gated one or a mixture of such, which the fused engine covers",
+      return {"runs with train.layer_metrics and layers or experts that end in a map from a hidden layer, which the fused engine covers",
               "train.layer_metrics"};
     case LoggedBy::measured_mixtures:
       return {"runs with train.layer_metrics and a mixture of experts that the fused engine covers", "train.layer_metrics"};

@@ -167,7 +167,7 @@ class FormulaProgram::Writer {
     }
   }
 
-  // Of a map back from h = φ(z) or φ(z) ⊙ u what is between, as long as it is there: a slope takes the place of z.
+  // What a map back reads, and where that is φ(z) or φ(z) ⊙ u what it is made of, as long as it is there: a slope takes the place of z.
   void show_hidden_layer() {
     const auto show = [&](std::size_t before, Value what, int node) {
       program_.shown_.push_back({first_op_[before], what, values_[static_cast<std::size_t>(node)]});
@@ -176,6 +176,7 @@ class FormulaProgram::Writer {
     const std::size_t last = graph_.nodes.size() - 1;
     if (graph_.nodes[last].op != FormulaOp::product) return;
     const int hidden = graph_.nodes[last].inputs[0];
+    show(last, Value::hidden, hidden);
     int phi = at(hidden).op == FormulaOp::dropout ? at(hidden).inputs[0] : hidden;
     const bool gated = at(phi).op == FormulaOp::multiply;
     const int up = gated ? at(phi).inputs[1] : -1;
@@ -185,7 +186,6 @@ class FormulaProgram::Writer {
     show(static_cast<std::size_t>(phi), Value::pre_activation, at(phi).inputs[0]);
     if (gated) show(last, Value::gate, phi);
     if (gated) show(last, Value::up, up);
-    show(last, Value::hidden, hidden);
   }
 
   // An expression of the node's inputs, each as wide as the node itself.

@@ -248,7 +248,7 @@ class FormulaProgram::Writer {
   }
 
   // A node's turn comes when all that use it have had theirs. Products last, so that what goes by rows stays together; otherwise the
-  // first of the formula first, which is the order of the layers that are written by hand.
+  // first of the formula first.
   void backward_all() {
     const std::size_t n = graph_.nodes.size();
     std::vector<int> users(n);

@@ -17,10 +17,8 @@ MoE::MoE(const Declare& declare, std::int64_t d_model, const MoeConfig& config, 
                graph_of(config.expert ? *config.expert : built_in_formula(config.gated, config.bias), d_model, config), site,
                config.num_experts) {
   if (config.shared_experts == 0) return;
-  PositionwiseConfig plain;
-  GatedConfig gated;
-  static_cast<FfnSize&>(plain) = static_cast<FfnSize&>(gated) = config.shared_size(d_model);
-  shared_ = make_feed_forward(declare.in("shared"), d_model, config.gated ? FfnConfig(gated) : FfnConfig(plain), shared_site(site));
+  const FfnSize size = config.shared_size(d_model);
+  shared_.emplace(declare.in("shared"), graph_of(built_in_formula(config.gated, size.bias), d_model, size), shared_site(site));
 }
 
 // A counting sort: stable and linear.

@@ -20,7 +20,7 @@ class MoE final : public FeedForward {
   std::int64_t d_model_, num_experts_, top_k_;
   std::unique_ptr<Router> router_;
   FormulaProgram experts_;
-  std::unique_ptr<FeedForward> shared_;  ///< nullptr for none
+  std::optional<FormulaProgram> shared_;
 
   // Of the pass at work. Places are triples sorted by expert.
   std::int64_t rows_ = 0;

@@ -1,5 +1,4 @@
-// Checksums to detect damage: XXH3 with 128 bits, by the xxHash library. Not for identities (hash.hpp), and no protection
-// against forgery. Depends on nothing of ours.
+// Checksums to detect damage: XXH3 with 128 bits, by the xxHash library. Not for identities (hash.hpp), and no protection against forgery.
 #pragma once
 
 #include <cstddef>

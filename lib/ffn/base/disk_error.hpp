@@ -1,4 +1,4 @@
-// Errors of a full or broken disk, which will also affect every other file there. Depends on error.
+// Errors of a full or broken disk, which will also affect every other file there.
 #pragma once
 
 #include <cerrno>

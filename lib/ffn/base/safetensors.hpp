@@ -1,6 +1,5 @@
-// Files of tensors that Python reads: safetensors.
-// Format: https://github.com/huggingface/safetensors (README, "Format"); u64 little-endian header length, a JSON header,
-// the data. Depends on core only.
+// Files of tensors that Python reads: safetensors. Format: https://github.com/huggingface/safetensors (README, "Format"); u64 little-endian
+// header length, a JSON header, the data.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// Whether an answer is to the question that was declared before its runs were seen. Depends on store.
+// Whether an answer is to the question that was declared before its runs were seen.
 #pragma once
 
 #include "ffn/compare/compare.hpp"

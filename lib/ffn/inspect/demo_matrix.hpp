@@ -1,4 +1,4 @@
-// Matrices as a textbook has them: in double, by plain loops. Depends on core.
+// Matrices as a textbook has them: in double, by plain loops.
 #pragma once
 
 #include <cstdint>

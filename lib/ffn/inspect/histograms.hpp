@@ -1,5 +1,4 @@
-// Histograms of a finished run, for TensorBoard: of its weights, and of what its hidden layers compute. Depends on record, inspect and
-// train.
+// Histograms of a finished run, for TensorBoard: of its weights, and of what its hidden layers compute.
 #pragma once
 
 #include <string>

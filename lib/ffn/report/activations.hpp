@@ -1,4 +1,4 @@
-// Activation functions and their derivatives, drawn. Depends on kernels.
+// Activation functions and their derivatives, drawn.
 #pragma once
 
 #include "ffn/kernels/activations.hpp"

@@ -1,4 +1,4 @@
-// Learning curves: what metrics.jsonl of every run has, and what a group has at each step. Depends on compare and record.
+// Learning curves: what metrics.jsonl of every run has, and what a group has at each step.
 #pragma once
 
 #include <cmath>

@@ -1,5 +1,5 @@
-// Everything that the program prints goes through here: text that others wrote (a config, a path, a sampled character) cannot
-// speak to the terminal, and what cannot be written is an error. Depends on core.
+// Everything that the program prints goes through here: text that others wrote (a config, a path, a sampled character) cannot speak to the
+// terminal, and what cannot be written is an error.
 #pragma once
 
 #include <iosfwd>

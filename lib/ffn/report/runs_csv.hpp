@@ -1,4 +1,4 @@
-// Learning curves and summaries as tidy CSV: a row is one observation, whatever reads it. Depends on compare, record and report.
+// Learning curves and summaries as tidy CSV: a row is one observation, whatever reads it.
 #pragma once
 
 #include <filesystem>

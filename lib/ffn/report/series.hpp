@@ -1,4 +1,4 @@
-// Which variant is which series, and which variants stand together in a panel. Depends on compare and report.
+// Which variant is which series, and which variants stand together in a panel.
 #pragma once
 
 #include <optional>

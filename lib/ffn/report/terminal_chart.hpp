@@ -1,4 +1,4 @@
-// Lines over an axis, in the cells of a terminal. Depends on report.
+// Lines over an axis, in the cells of a terminal.
 #pragma once
 
 #include <optional>

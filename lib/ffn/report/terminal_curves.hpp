@@ -1,4 +1,4 @@
-// Learning curves for a terminal: the charts, and the key below them. Depends on compare and report.
+// Learning curves for a terminal: the charts, and the key below them.
 #pragma once
 
 #include <string>

@@ -1,6 +1,5 @@
-// Bootstrap intervals. The sample is resampled once; intervals of any level and kind are then read from the result.
-// Depends on the rest of ffn/stats only.
-// E&T 1993 below: Efron & Tibshirani, "An Introduction to the Bootstrap".
+// Bootstrap intervals. The sample is resampled once; intervals of any level and kind are then read from the result. E&T 1993 below: Efron &
+// Tibshirani, "An Introduction to the Bootstrap".
 #pragma once
 
 #include <cstddef>

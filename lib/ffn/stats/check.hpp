@@ -1,5 +1,4 @@
 // One way to refuse bad arguments: std::invalid_argument with the values in the text.
-// Internal to ffn/stats; depends on the standard library only.
 #pragma once
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// Which paths cross at which interim analysis. Depends on the rest of ffn/stats only.
+// Which paths cross at which interim analysis.
 #include "ffn/stats/interim_analyses.hpp"
 
 #include <algorithm>

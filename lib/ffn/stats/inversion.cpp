@@ -1,4 +1,4 @@
-// Intervals that invert a test. Depends on the standard library only.
+// Intervals that invert a test.
 #include "ffn/stats/inversion.hpp"
 
 #include <algorithm>

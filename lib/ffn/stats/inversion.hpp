@@ -1,5 +1,4 @@
 // Intervals that invert a test: what they leave out is what the test rejects, so that interval and verdict agree.
-// Depends on the rest of ffn/stats only.
 #pragma once
 
 #include <cstdint>

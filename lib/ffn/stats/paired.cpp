@@ -1,4 +1,4 @@
-// Compares a variant with a reference, paired by seed. Depends on the rest of ffn/stats only.
+// Compares a variant with a reference, paired by seed.
 #include "ffn/stats/paired.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Compares a variant with a reference, paired by seed. Depends on the rest of ffn/stats only.
+// Compares a variant with a reference, paired by seed.
 //
 // Signs. Every difference is variant − reference in the metric's own units, whatever the direction: a loss that fell
 // by 0.03 is −0.03, an accuracy that rose by 0.03 is +0.03. Everything that *judges* – wins, losses, probability of

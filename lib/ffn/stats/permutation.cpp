@@ -1,4 +1,4 @@
-// Paired permutation tests. Depends on the standard library only.
+// Paired permutation tests.
 #include "ffn/stats/permutation.hpp"
 
 #include <algorithm>

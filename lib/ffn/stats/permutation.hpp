@@ -1,5 +1,5 @@
-// Paired permutation tests: under the null hypothesis the two labels of a pair could be swapped, so every pattern
-// of signs of the differences is equally likely. Depends on the rest of ffn/stats only.
+// Paired permutation tests: under the null hypothesis the two labels of a pair could be swapped, so every pattern of signs of the
+// differences is equally likely.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
 // Planning: what n seeds can show, and the chance that a new study reaches a verdict. Noncentral t, no normal approximation.
-// Depends on the rest of ffn/stats only.
 //
 // The power is that of the paired t test. The sign-flip test, whose null distribution approaches the t test's, has
 // nearly the same for n ≥ 10 and less below, where its p has few possible values; seeds_for_any_verdict()

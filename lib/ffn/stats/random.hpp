@@ -1,5 +1,4 @@
 // Random numbers that are the same on every platform and compiler (std:: distributions are not).
-// Depends on the standard library only.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// The scale of a comparison, chosen by a rule that does not depend on which side wins. Depends on the rest of ffn/stats only.
+// The scale of a comparison, chosen by a rule that does not depend on which side wins.
 //
 // Given the sizes of the paired differences their signs are fair coins under the null hypothesis, so a scale that is chosen from the
 // sizes alone, and stays the same when a pair's labels are swapped, leaves every sign-flip and signed-rank test exact.

@@ -1,4 +1,4 @@
-// Seeds until settled. Depends on the rest of ffn/stats only.
+// Seeds until settled.
 #include "ffn/stats/sequential.hpp"
 
 #include <algorithm>

@@ -1,5 +1,4 @@
 // Sequential designs: interim analyses of a study that adds seeds, with one error rate over all of them.
-// Depends on the rest of ffn/stats only.
 //
 // A difference is here in favour of the variant: positive is better. It is ±∞ where one side alone has no value, NaN where neither has.
 // Everything is a function of the differences in the order of their seeds, the declared maxima and the interim analyses: restarts, workers

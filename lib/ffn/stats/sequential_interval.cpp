@@ -1,4 +1,4 @@
-// The interval that goes with a sequential test. Depends on the rest of ffn/stats only.
+// The interval that goes with a sequential test.
 #include <algorithm>
 #include <cmath>
 #include <functional>

@@ -1,5 +1,4 @@
 // Descriptive statistics of one sample: what a table row shows about one variant.
-// Depends on the rest of ffn/stats only.
 #pragma once
 
 #include <cstddef>

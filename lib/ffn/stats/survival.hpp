@@ -1,5 +1,4 @@
 // Time to a target when some runs never get there: product-limit curve, median and restricted mean.
-// Depends on the rest of ffn/stats only.
 #pragma once
 
 #include <cstddef>

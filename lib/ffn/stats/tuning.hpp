@@ -1,4 +1,4 @@
-// The best point of a tuning grid. Depends on the rest of ffn/stats only.
+// The best point of a tuning grid.
 #pragma once
 
 #include <cstddef>

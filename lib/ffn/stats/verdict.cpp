@@ -1,4 +1,4 @@
-// Verdicts over a family of comparisons. Depends on the rest of ffn/stats only.
+// Verdicts over a family of comparisons.
 #include "ffn/stats/verdict.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Verdicts over a family of comparisons, and their texts. Depends on the rest of ffn/stats only.
+// Verdicts over a family of comparisons, and their texts.
 #pragma once
 
 #include <cstddef>

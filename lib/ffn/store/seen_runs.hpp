@@ -1,6 +1,6 @@
 // Which runs were trained, and for which question first: a verdict is sure of runs that were first trained for it. Who stops, asks or
 // chooses after having seen results makes more errors than one answer says. Training is deterministic, so a run that is trained again under
-// another name is the same data. Kept beside the studies, in .seen.json, so that it outlives them. Depends on config and tasks.
+// another name is the same data. Kept beside the studies, in .seen.json, so that it outlives them.
 #pragma once
 
 #include <filesystem>

@@ -201,7 +201,7 @@ TEST_CASE("a config with every field changed is written and read back unchanged"
         CHECK((!defaults.count(pointer) || defaults.at(pointer) != value));
       }
       const auto& ffn = config.model.ffn;
-      CHECK(unchanged == (!size_of(ffn) ? 4 : std::holds_alternative<MoeConfig>(ffn) ? 7 : 6) + (use_first ? 0 : 2));
+      CHECK(unchanged == (!size_of(ffn) ? 4u : std::holds_alternative<MoeConfig>(ffn) ? 7u : 6u) + (use_first ? 0u : 2u));
       CHECK(changed.size() == changer.changed + unchanged + of_formula);
       fields += changer.changed;
     }

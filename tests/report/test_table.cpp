@@ -7,7 +7,7 @@ using namespace ffn;
 
 namespace {
 
-Table activations() {
+Table activation_table() {
   Table table({{"activation"}, {"val/loss", Align::right}, {"verdict"}});
   table.add_row({"relu", "0.5", "reference"});
   table.add_row({"gelu", "0.25", "better"});
@@ -19,7 +19,7 @@ Table activations() {
 }  // namespace
 
 TEST_CASE("a table for the terminal lines up, also with letters of several bytes, and ends no line in blanks") {
-  CHECK(activations().terminal_text(false) ==
+  CHECK(activation_table().terminal_text(false) ==
         "activation  val/loss  verdict\n"
         "relu             0.5  reference\n"
         "gelu            0.25  better\n"
@@ -27,7 +27,7 @@ TEST_CASE("a table for the terminal lines up, also with letters of several bytes
 }
 
 TEST_CASE("colour makes the header and a highlighted row bold and moves nothing") {
-  CHECK(activations().terminal_text(true) ==
+  CHECK(activation_table().terminal_text(true) ==
         "\033[1mactivation  val/loss  verdict\033[0m\n"
         "relu             0.5  reference\n"
         "\033[1mgelu            0.25  better\033[0m\n"
@@ -35,7 +35,7 @@ TEST_CASE("colour makes the header and a highlighted row bold and moves nothing"
 }
 
 TEST_CASE("a table is Markdown with alignment, and a cell cannot break it") {
-  Table table = activations();
+  Table table = activation_table();
   table.add_row({"a|b", "x\ny", "*"});
 
   CHECK(table.markdown() ==

@@ -51,7 +51,7 @@ class Unwritable(Program):
         text = self.write("t.txt", "the rain in spain\n" * 60)
         self.ok("--config", self.write("text.json", {"name": "t", "task": {"kind": "text", "file": text.name, "context": 8}, "model": {"d_model": 8},
                                                      "train": {"steps": 2, "eval_every": 2}}))
-        commands = [("check", study), ("check", study, "--json"), ("slurm", "study.json"), ("merge", study, "-o", "merged"), ("compare", study), ("compare", study, "--json"), ("compare", study, "--csv"), ("schema",), ("schema", "--markdown"),
+        commands = [("check", study), ("check", study, "--json"), ("slurm", "study.json"), ("merge", study, "-o", "merged"), ("compare", study), ("compare", study, "--json"), ("compare", study, "--csv"), ("schema",),
                     ("--config", config, "--dry-run"), ("--config", config), ("--config", config, "--json"), ("--config", config, "--fast-dev-run"),
                     ("--config", "study.json"), ("list", "keys"), ("list", "--json"), ("plan", "--config", config, "--no-probe"),
                     ("params", "--d-model", 8), ("validate", config), ("sample", "runs/t/seed-0", "--length", 1 << 22), ("--help",), ("--version",)]

@@ -178,7 +178,8 @@ constexpr Baseline kBaselines[] = {{metric::kValAccuracy, metric::kValMajorityAc
 // Baselines of tables without a model: the mean of the runs, by file where there are several; and variants that lose to a loss of them.
 void note_baseline(const std::vector<FoundRun>& runs, Comparison& out) {
   const std::string metric = without_best(out.metric);
-  const auto* found = std::find_if(std::begin(kBaselines), std::end(kBaselines), [&](const auto& row) { return metric == row.metric.name; });
+  const auto* found =
+      std::find_if(std::begin(kBaselines), std::end(kBaselines), [&](const auto& row) { return metric == row.metric.name; });
   if (found == std::end(kBaselines)) return;
   const bool is_loss = metric == metric::kValLoss.name;
   std::map<std::string, std::vector<double>> values;

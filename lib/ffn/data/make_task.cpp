@@ -10,6 +10,7 @@
 #include "ffn/data/sequence.hpp"
 #include "ffn/data/sequence_xor.hpp"
 #include "ffn/data/table.hpp"
+#include "ffn/data/table_summary.hpp"
 #include "ffn/data/text.hpp"
 #include "ffn/data/xor.hpp"
 

@@ -1,14 +1,10 @@
 #include "ffn/data/table_columns.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <cstring>
 #include <filesystem>
-#include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
-#include <numeric>
 #include <set>
 
 #include "ffn/base/error.hpp"
@@ -20,6 +16,8 @@
 #include "ffn/base/utf8.hpp"
 #include "ffn/data/corpus.hpp"
 #include "ffn/data/csv.hpp"
+#include "ffn/data/table_cells.hpp"
+#include "ffn/data/table_summary.hpp"
 
 namespace ffn {
 
@@ -30,73 +28,6 @@ constexpr std::uintmax_t kMostBytes = std::uintmax_t{1} << 30;
 constexpr double kLargest = 1e30;  // its square is finite, and so is what float32 makes of it
 
 std::string quoted(const std::string& text) { return "\"" + with_codes(clipped(text, 40)) + "\""; }
-
-std::optional<double> number_of(const std::string& cell) {
-  const char* first = cell.data() + (cell.size() > 1 && cell[0] == '+' && cell[1] != '-');  // which from_chars does not take
-  double number = 0;
-  const auto [end, error] = std::from_chars(first, cell.data() + cell.size(), number);
-  const bool is_number = error == std::errc() && end == cell.data() + cell.size() && std::isfinite(number);
-  return is_number ? std::optional<double>(number) : std::nullopt;
-}
-
-// "3,5" or "1,234"
-bool has_comma_in_number(const std::string& cell) {
-  std::string with_points = cell;
-  std::replace(with_points.begin(), with_points.end(), ',', '0');
-  return with_points != cell && cell.find_first_not_of("+-0123456789.,") == std::string::npos && number_of(with_points);
-}
-
-// Nothing, or what other programs write where nothing is.
-bool stands_for_gap(const std::string& cell) {
-  static const std::set<std::string> words{"", "NA", "N/A", "n/a", "<NA>", "#N/A", "NaN", "nan", "NULL", "null", "None", "?"};
-  return words.count(cell) > 0;
-}
-
-// "a, b, c" of few, and how many more of many.
-std::string few_of(std::vector<std::string> names) {
-  constexpr std::size_t kShown = 20;
-  const std::size_t count = names.size();
-  names.resize(std::min(count, kShown));
-  return join(names) + (count > kShown ? " and " + std::to_string(count - kShown) + " more" : "");
-}
-
-// A number that is written in another way: what it is, or none.
-std::string notation_of(const std::string& cell) {
-  static const std::vector<std::pair<const char*, const char*>> marks{{"%", "a percentage"},
-                                                                      {"$", "an amount of money"},
-                                                                      {"\u20AC", "an amount of money"},
-                                                                      {"\u00A3", "an amount of money"},
-                                                                      {"\u00A5", "an amount of money"},
-                                                                      {"\u2212", "a number with another minus sign"},
-                                                                      {"\u00A0", "a number with gaps"},
-                                                                      {"\u202F", "a number with gaps"},
-                                                                      {" ", "a number with gaps"},
-                                                                      {"'", "a number with marks between digits"},
-                                                                      {"_", "a number with marks between digits"},
-                                                                      {",", "a number with commas"}};
-  std::string rest = cell, what;
-  for (const auto& [mark, name] : marks) {
-    for (std::size_t at = 0; (at = rest.find(mark)) != std::string::npos; what = what.empty() ? name : what)
-      rest.erase(at, std::strlen(mark));
-  }
-  if (!what.empty() && number_of(rest)) return what;
-  unsigned first = 0, second = 0, third = 0;
-  char mark[2], again[2];
-  if (cell.empty() || cell[0] < '0' || cell[0] > '9') return "";
-  if (std::sscanf(cell.c_str(), "%4u%1[-/.]%2u%1[-/.]%4u", &first, mark, &second, again, &third) == 5 && mark[0] == again[0] &&
-      (mark[0] != '.' || first > 31 || third > 31))  // 1.2.3 is a version
-    return "a date";
-  return std::sscanf(cell.c_str(), "%2u:%2u", &first, &second) == 2 ? "a time" : "";
-}
-
-// Whether a whole number is beyond those that a double has, as 9007199254740993 is.
-bool is_rounded(const std::string& cell, double number) {
-  constexpr double kExact = 0x1p53;
-  if (std::abs(number) < kExact || cell.find_first_not_of("+-0123456789") != std::string::npos) return false;
-  char read[64];
-  std::snprintf(read, sizeof read, "%.0f", number);
-  return cell.substr(cell[0] == '+') != read;
-}
 
 class TableReader {
  public:
@@ -192,7 +123,7 @@ class TableReader {
   void check_names() const {
     const auto& columns = csv_.columns;
     if (columns.empty()) fail("the table is empty", "its first line names the columns");
-    if (config_.columns->empty() && std::all_of(columns.begin(), columns.end(), [](const auto& name) { return number_of(name); }))
+    if (config_.columns->empty() && std::all_of(columns.begin(), columns.end(), [](const auto& name) { return number_in(name); }))
       fail("the first line has numbers, not the columns' names", "name them: task.columns='[\"a\", \"b\", …]'");
     for (auto name = columns.begin(); name != columns.end(); ++name) {
       const auto index = static_cast<std::size_t>(name - columns.begin());
@@ -262,7 +193,7 @@ class TableReader {
     if (count < kFew || config_.types->contains(name)) return;
     std::vector<double> cells;
     for (const auto& row : csv_.rows) {
-      const auto number = number_of(row[column]);
+      const auto number = number_in(row[column]);
       if (!number || *number < 0 || *number != std::nearbyint(*number)) return;
       cells.push_back(*number);
     }
@@ -341,7 +272,7 @@ class TableReader {
       if (type != "category" && has_comma_in_number(cell))
         fail_at(row, index, "the number " + quoted(cell) + " has a comma",
                 "write decimals with a point and thousands without a sign, or take each as a category: " + typed(name, "category"));
-      const auto number = number_of(cell);
+      const auto number = number_in(cell);
       const std::string notation = number || type == "category" ? "" : notation_of(cell);
       if (!number && type == "number")
         fail_at(row, index, quoted(cell) + (notation.empty() ? " is not a number" : " is " + notation), number_remedy(name));
@@ -409,25 +340,6 @@ class TableReader {
     return out;
   }
 
-  static std::vector<std::uint32_t> first_alike(const DataTable& table) {
-    std::vector<const std::vector<double>*> columns{&table.target.cells};
-    for (const auto& column : table.inputs) columns.push_back(&column.cells);
-    const auto differing = [&](std::uint32_t a, std::uint32_t b) {
-      return std::find_if(columns.begin(), columns.end(), [&](const auto* cells) { return (*cells)[a] != (*cells)[b]; });
-    };
-    std::vector<std::uint32_t> rows(table.target.cells.size()), out(rows.size());
-    std::iota(rows.begin(), rows.end(), 0u);
-    std::sort(rows.begin(), rows.end(), [&](std::uint32_t a, std::uint32_t b) {
-      const auto at = differing(a, b);
-      return at == columns.end() ? a < b : (**at)[a] < (**at)[b];
-    });
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      const bool repeats = i > 0 && differing(rows[i - 1], rows[i]) == columns.end();
-      out[rows[i]] = repeats ? out[rows[i - 1]] : rows[i];
-    }
-    return out;
-  }
-
   void check_input(const DataColumn& column, const DataColumn& target) const {
     const std::string ignore = "leave it out: " + ignoring(column.name);
     const bool is_empty = std::all_of(column.cells.begin(), column.cells.end(), [](double cell) { return cell == kMissing; });
@@ -441,16 +353,6 @@ class TableReader {
            ignore + "; or take them as categories: " + typed(column.name, "category"));
     const bool is_copy = target.is_number() ? column.is_number() && column.cells == target.cells : is_recoded(column.cells, target.cells);
     if (is_copy) fail("column " + column.name + " says in every row what " + target.name + " is: a model would learn to copy it", ignore);
-  }
-
-  // Whether each value of one goes with one value of the other.
-  static bool is_recoded(const std::vector<double>& column, const std::vector<double>& target) {
-    std::map<double, double> forth, back;
-    for (std::size_t row = 0; row < column.size(); ++row) {
-      if (forth.emplace(column[row], target[row]).first->second != target[row]) return false;
-      if (back.emplace(target[row], column[row]).first->second != column[row]) return false;
-    }
-    return true;
   }
 
   void check_inputs(const DataTable& table) const {
@@ -510,26 +412,5 @@ std::shared_ptr<const DataTable> read_table(const TableConfig& config) {
 }
 
 DataTable read_rows_as(const TableConfig& config, const DataTable& trained) { return TableReader(config).read_as(trained); }
-
-std::string describe_table(const DataTable& table, const TableConfig& config) {
-  std::vector<std::string> numbers, categories;
-  for (const auto& column : table.inputs) {
-    const auto missing = std::count(column.cells.begin(), column.cells.end(), kMissing);
-    if (column.is_number()) numbers.push_back(column.name + (missing > 0 ? " (" + std::to_string(missing) + " missing)" : ""));
-    else categories.push_back(column.name + " (" + std::to_string(column.values.size()) + ")");
-  }
-  const auto& target = table.target;
-  std::int64_t repeats = 0;
-  for (std::size_t row = 0; row < table.first_alike.size(); ++row) repeats += table.first_alike[row] != row;
-  return std::to_string(table.num_rows()) + " rows" + (numbers.empty() ? "" : "; numbers: " + few_of(numbers)) +
-         (categories.empty() ? "" : "; categories: " + few_of(categories)) +
-         (target.is_number() ? "; target: " + target.name : "; label: " + target.name + " (" + few_of(target.values) + ")") +
-         (config.is_drawn() ? "" : "; split by " + config.split) +
-         (table.columns_left_out.empty() ? "" : "; left out, as without a name: " + few_of(table.columns_left_out)) +
-         (table.rows_left_out == 0 ? ""
-                                   : "; " + std::to_string(table.rows_left_out) + (table.rows_left_out == 1 ? " row" : " rows") +
-                                         " with missing cells left out") +
-         (repeats == 0 ? "" : "; " + std::to_string(repeats) + (repeats == 1 ? " row repeats" : " rows repeat") + " another one");
-}
 
 }  // namespace ffn

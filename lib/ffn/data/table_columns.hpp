@@ -45,7 +45,4 @@ std::shared_ptr<const DataTable> read_table(const TableConfig& config);
 /// where the file has its column, kMissing in rows without it. Throws DataError as read_table() does.
 DataTable read_rows_as(const TableConfig& config, const DataTable& trained);
 
-/// "150 rows; numbers: a, b; categories: color (3); label: species (3 classes)"
-std::string describe_table(const DataTable& table, const TableConfig& config);
-
 }  // namespace ffn

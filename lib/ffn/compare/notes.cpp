@@ -1,21 +1,14 @@
 #include "ffn/compare/notes.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
-#include <numeric>
 #include <set>
 
-#include "ffn/base/error.hpp"
-#include "ffn/base/marked_names.hpp"
 #include "ffn/base/suggest.hpp"
+#include "ffn/compare/data_notes.hpp"
 #include "ffn/compare/run_keys.hpp"
 #include "ffn/compare/shown_names.hpp"
-#include "ffn/config/metrics.hpp"
-#include "ffn/config/named_tasks.hpp"
 #include "ffn/config/tuning.hpp"
-#include "ffn/store/metrics_file.hpp"
-#include "ffn/store/run_directory.hpp"
 
 namespace ffn {
 
@@ -166,138 +159,6 @@ void note_lost_after_hit(Comparison& out) {
   if (!counts.empty()) out.notes.push_back("some runs reached the target and diverged later; their hits count (" + join(counts) + ")");
 }
 
-struct Baseline {
-  const MetricRow &metric, &value;
-  const char* what;
-};
-
-constexpr Baseline kBaselines[] = {{metric::kValAccuracy, metric::kValMajorityAccuracy, "most frequent class of the training rows gives "},
-                                   {metric::kValRmse, metric::kValMeanRmse, "mean of the training rows gives "},
-                                   {metric::kValLoss, metric::kValFrequencyLoss, "class frequencies of the training rows give "}};
-
-// Baselines of tables without a model: the mean of the runs, by file where there are several; and variants that lose to a loss of them.
-void note_baseline(const std::vector<FoundRun>& runs, Comparison& out) {
-  const std::string metric = without_best(out.metric);
-  const auto* found =
-      std::find_if(std::begin(kBaselines), std::end(kBaselines), [&](const auto& row) { return metric == row.metric.name; });
-  if (found == std::end(kBaselines)) return;
-  const bool is_loss = metric == metric::kValLoss.name;
-  std::map<std::string, std::vector<double>> values;
-  for (const auto& run : runs) {
-    if (!run.summary || (is_loss && value_of(run, "train.loss") == "hinge")) continue;
-    for (const auto& logged : run.summary->metrics) {
-      if (logged.name == found->value.name) values[value_of(run, "task.file")].push_back(logged.final_value);
-    }
-  }
-  std::vector<std::string> parts;
-  std::set<std::string> worse;
-  for (const auto& [file, of_runs] : values) {
-    const double mean = std::accumulate(of_runs.begin(), of_runs.end(), 0.0) / static_cast<double>(of_runs.size());
-    char text[32];
-    std::snprintf(text, sizeof text, "%.3g", mean);
-    parts.push_back((values.size() > 1 ? shown_value(out, "task.file", file) + ": " : "") + text);
-    if (values.size() > 1 || !is_loss) continue;
-    for (const auto& facet : out.facets) {
-      for (const auto& group : facet.groups) {
-        if (group.mean && *group.mean > mean) worse.insert(shown_value(out, group.value));
-      }
-    }
-  }
-  if (parts.empty()) return;
-  out.notes.push_back("without a model, the " + std::string(found->what) + out.metric + " " + join(parts) + " (" + found->value.name +
-                      ", mean over the runs)" + (worse.empty() ? "" : "; worse: " + join({worse.begin(), worse.end()})));
-}
-
-// Limits of named tasks: no model, or no linear one, passes them.
-void note_known(const std::vector<FoundRun>& runs, Comparison& out) {
-  if (without_best(out.metric).rfind("val/", 0) != 0) return;
-  std::set<std::string> names;
-  for (const auto& run : runs) names.insert(value_of(run, "task.name"));
-  for (const auto& row : named_tasks()) {
-    if (names.count(row.name) > 0) out.notes.push_back("known of the task " + std::string(row.name) + ": " + row.known);
-  }
-}
-
-// The bits per parameter of a layer that knew all facts; they depend on the layer's size.
-void note_most_bits(const std::vector<FoundRun>& runs, Comparison& out) {
-  if (without_best(out.metric) != metric::kValBitsPerParam.name) return;
-  std::set<double> most;
-  for (const auto& run : runs) {
-    if (!run.summary) continue;
-    for (const auto& logged : run.summary->metrics) {
-      if (logged.name == metric::kValMostBitsPerParam.name) most.insert(logged.final_value);
-    }
-  }
-  if (most.empty()) return;
-  const auto shown = [](double bits) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.3g", bits);
-    return std::string(text);
-  };
-  const std::string range = most.size() == 1 ? "" : " to " + shown(*most.rbegin()) + ", by the layer's size";
-  out.notes.push_back("all facts known would be " + shown(*most.begin()) + range + " (" + metric::kValMostBitsPerParam.name + ")" +
-                      (runs.at(0).keys.count("task.draws") > 0 ? "; of facts that task.draws leaves out nothing can be known" : ""));
-}
-
-void add_scope(const std::string& words, Comparison& out) { out.scope += (out.scope.empty() ? "" : " and ") + words; }
-
-// Seeds of a table or of images are no fresh data, as they are where a task draws its examples. Splits of the same rows are judged for
-// other rows; seeds that share a test set are judged for this one.
-void note_same_data(const std::vector<FoundRun>& runs, Comparison& out) {
-  std::set<std::string> files;
-  std::string seeds_do;
-  for (const auto& run : runs) {
-    const bool table = value_of(run, "task.kind") == "table";
-    if (!table && value_of(run, "task.kind") != "images") continue;
-    const std::string file = value_of(run, table ? "task.file" : "task.directory");
-    files.insert((table ? "rows of " : "images of ") + (file == "-" ? "all " + out.over : file.substr(file.rfind('/') + 1)));
-    if (!table) seeds_do = "share the test images, and draw no others";
-    else if (value_of(run, "task.split") != "per_seed") seeds_do = "share one split of them, and draw no other rows";
-  }
-  if (files.empty()) return;
-  const std::string data = join({files.begin(), files.end()}, " and ");
-  const double ratio = held_out_per_training(runs);
-  if (!seeds_do.empty()) {
-    add_scope("of this test set", out);
-    out.notes.push_back("verdicts are about the " + data + ": seeds " + seeds_do);
-  }
-  if (ratio == 0) return;
-  add_scope("of rows like these", out);
-  char shown[32];
-  std::snprintf(shown, sizeof shown, "%.3g", ratio);
-  out.notes.push_back("seeds draw other splits of the " + data + ", which are no replicates: the test adds " + shown +
-                      ", the held-out rows per training row, to 1/seeds (Nadeau & Bengio 2003), so " + TableConfig::kSeedsHelp +
-                      ". ± is over splits of these rows");
-}
-
-// Seeds read one text, and other parts of it are no other texts.
-void note_same_text(const std::vector<FoundRun>& runs, Comparison& out) {
-  std::set<std::string> files;
-  for (const auto& run : runs) {
-    if (value_of(run, "task.kind") == "text") files.insert(value_of(run, "task.file"));
-  }
-  if (!files.empty()) add_scope(files.size() == 1 && out.over.empty() ? "of this text" : "of these texts", out);
-  // Patterns of one function that each seed splits anew are no patterns of another.
-  const auto splits_function = [](const FoundRun& run) {
-    const auto held_out = run.keys.find("task.held_out");
-    return value_of(run, "task.kind") == "function" && held_out != run.keys.end() && held_out->second != "0";
-  };
-  if (std::any_of(runs.begin(), runs.end(), splits_function)) add_scope("of this function", out);
-}
-
-// Seeds that go on from one set of weights replicate the training, not the start.
-void note_same_start(const std::vector<FoundRun>& runs, Comparison& out) {
-  std::set<std::string> starts;
-  for (const auto& run : runs) {
-    const auto start = run.keys.find("model.init_from");
-    if (start != run.keys.end() && !start->second.empty() && !names_every_seed(start->second)) starts.insert(start->second);
-  }
-  if (starts.empty()) return;
-  add_scope(starts.size() == 1 ? "from this start" : "from these starts", out);
-  out.notes.push_back("all seeds of a variant start from the same weights: verdicts are about training from " +
-                      join({starts.begin(), starts.end()}, " and ") + ", not from another start");
-}
-
 // Verdicts on layers of unlike sizes are verdicts on sizes, too.
 void note_sizes(Comparison& out) {
   static const std::set<std::string> kSizes{"d_ff", "expansion", "d_model", "blocks", "num_experts", "shared_experts", "keys", "key_width"};
@@ -313,85 +174,6 @@ void note_sizes(Comparison& out) {
                         (out.facets.size() > 1 ? ", and so in other groups" : ""));
     return;
   }
-}
-
-std::string percent_text(double share) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.0f %%", 100 * share);
-  return text;
-}
-
-double median_of(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
-// Losses of runs that were trained for too long say little about their variants.
-void note_overfitted(const std::vector<FoundRun>& runs, Comparison& out) {
-  constexpr double kRisen = 1.05;
-  if (out.higher_is_better || out.metric.rfind("val/", 0) != 0) return;
-  std::map<std::string, std::pair<std::vector<double>, std::vector<double>>> of_value;  // end / minimum, and its step
-  double last = 0;
-  for (const auto& run : runs) {
-    const auto* found = run.summary && run.state == RunState::done ? run.summary->find(out.metric) : nullptr;
-    if (!found || !found->best || !(found->best->value > 0)) continue;
-    auto& [risen, steps] = of_value[value_of(run, out.by)];
-    risen.push_back(found->final_value / found->best->value);
-    steps.push_back(static_cast<double>(found->best->step));
-    last = std::max(last, static_cast<double>(run.summary->steps));
-  }
-  std::vector<std::string> parts;
-  double first = last;
-  for (const auto& [value, found] : of_value) {
-    const double risen = median_of(found.first), step = median_of(found.second);
-    if (!(risen >= kRisen) || 2 * step > last) continue;  // late minima are noise
-    parts.push_back(shown_value(out, value) + " by " + percent_text(risen - 1) + " since step " + number_text(step));
-    if (step > 0) first = std::min(first, step);
-  }
-  if (!parts.empty())
-    out.notes.push_back(
-        out.metric + " rose after its minimum (" + join(parts) + "): runs were trained for too long. compare.metric=\"best " + out.metric +
-        "\" compares the minima" +
-        (first < last ? "; tune.train.steps=" + number_text(first) + "," + number_text(last) + " chooses when to stop" : ""));
-}
-
-// Reads one curve of each variant: thousands would take long.
-void note_still_falling(const std::vector<FoundRun>& runs, Comparison& out) {
-  constexpr double kFalls = 1.05, kTenth = 0.9;
-  constexpr std::size_t kMost = 12;
-  if (out.higher_is_better || out.metric.rfind("val/", 0) != 0) return;
-  std::map<std::string, const FoundRun*> one;  // of each value
-  for (const auto& run : runs) {
-    if (run.summary && run.state == RunState::done && run.summary->steps == run.budget_steps &&
-        run.summary->files.count(RunDirectory(run.path).metrics_path().filename().string()) > 0)
-      one.emplace(value_of(run, out.by), &run);
-  }
-  std::vector<std::string> parts;
-  for (const auto& of_value : one) {
-    const FoundRun* run = of_value.second;
-    if (one.size() > kMost) return;
-    double before = 0, end = 0;
-    try {
-      const auto path = RunDirectory(run->path).metrics_path();
-      for_each_evaluation(read_metrics_up_to(path, run->summary->files.at(path.filename().string())), path,
-                          [&](const Evaluation& evaluation) {
-                            for (const auto& [name, logged] : evaluation.metrics) {
-                              if (name != out.metric) continue;
-                              if (static_cast<double>(evaluation.step) <= kTenth * static_cast<double>(run->budget_steps)) before = logged;
-                              end = logged;
-                            }
-                          });
-    } catch (const Error&) {  // `check` says so
-      continue;
-    }
-    const auto* found = run->summary->find(out.metric);
-    const bool is_lowest = found && found->best && end <= found->best->value * kFalls;
-    if (is_lowest && end > 0 && before >= kFalls * end)
-      parts.push_back(shown_value(out, of_value.first) + " by " + percent_text(1 - end / before));
-  }
-  if (!parts.empty())
-    out.notes.push_back(out.metric + " still falls over the last tenth of the steps (" + join(parts) +
-                        "): after more train.steps the answer may be another");
 }
 
 void note_unmeasured(Comparison& out) {
@@ -459,14 +241,7 @@ void add_notes(const std::vector<FoundRun>& runs, const std::vector<std::string>
   note_what_goes_along(runs, varying, note_labels(runs, within, out), out);
   note_sizes(out);
   note_unmeasured(out);
-  note_overfitted(runs, out);
-  note_still_falling(runs, out);
-  note_baseline(runs, out);
-  note_most_bits(runs, out);
-  note_known(runs, out);
-  note_same_data(runs, out);
-  note_same_text(runs, out);
-  note_same_start(runs, out);
+  add_data_notes(runs, out);
   if (is_time) {
     note_coarse_times(runs, out);
     note_lost_after_hit(out);

@@ -1,4 +1,4 @@
-// Whether the answer depends on the second factor: main effects and interactions, `compare.interaction`. Internal to compare.
+// Whether the answer depends on the second factor: main effects and interactions, `compare.interaction`.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Which pairs of a comparison are judged: `compare.pairs`. Internal to compare.
+// Which pairs of a comparison are judged: `compare.pairs`.
 #pragma once
 
 #include <map>

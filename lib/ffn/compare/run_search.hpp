@@ -1,4 +1,4 @@
-// Where runs are, and what the studies around them say. Internal to ffn/compare.
+// Where runs are, and what the studies around them say.
 #pragma once
 
 #include <filesystem>

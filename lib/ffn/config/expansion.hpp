@@ -1,4 +1,4 @@
-// Expands a sweep into its variants. Internal to ffn/config.
+// Expands a sweep into its variants.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-// Problems of a study's variants: each reported once, at its place in the study file. Internal to ffn/config.
+// Problems of a study's variants: each reported once, at its place in the study file.
 #pragma once
 
 #include <map>

@@ -1,5 +1,4 @@
 // TensorBoard's event files of runs that are there: one for each run, and of each variant with several seeds its mean and interval.
-// Depends on compare, record and pictures (what a group of curves has at a step).
 #pragma once
 
 #include <filesystem>

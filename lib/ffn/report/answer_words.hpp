@@ -1,4 +1,4 @@
-// Names, numbers and lists as the answer writes them. Internal to it.
+// Names, numbers and lists as the answer writes them.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
 // A rectangle of terminal cells to draw in: braille dots, two by four in a cell, or a character per cell where there is only ASCII.
-// Depends on report/terminal.hpp.
 #pragma once
 
 #include <optional>

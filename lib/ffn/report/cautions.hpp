@@ -1,4 +1,4 @@
-// What stands beside a claim in its own sentence. Internal to the answer.
+// What stands beside a claim in its own sentence.
 #pragma once
 
 #include <string>

@@ -1,5 +1,4 @@
-// What an export writes of each run: its curves, its variant, the keys that tell it apart. Depends on compare, record and the engine's
-// structs.
+// What an export writes of each run: its curves, its variant, the keys that tell it apart.
 #pragma once
 
 #include <filesystem>

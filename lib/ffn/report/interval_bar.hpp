@@ -1,4 +1,4 @@
-// The axis that intervals stand on, and bars of characters on it. Depends on report/shown.hpp.
+// The axis that intervals stand on, and bars of characters on it.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// The first part of the answer: who leads, and by how much. Internal to it.
+// The first part of the answer: who leads, and by how much.
 #pragma once
 
 #include <string>

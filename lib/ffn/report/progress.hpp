@@ -1,5 +1,4 @@
 // Progress of a training, or of what else takes long, on stderr: a bar on a terminal, a plain line now and then anywhere else.
-// Depends on core and the engine's observer.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// A table for the terminal, for Markdown and for CSV. Depends on core and report/terminal.hpp.
+// A table for the terminal, for Markdown and for CSV.
 #pragma once
 
 #include <optional>

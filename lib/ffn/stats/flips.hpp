@@ -1,4 +1,4 @@
-// Sign patterns as bits, and the sums that they give. Internal to ffn/stats.
+// Sign patterns as bits, and the sums that they give.
 #pragma once
 
 #include <algorithm>

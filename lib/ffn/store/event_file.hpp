@@ -1,5 +1,5 @@
-// A run's event file for TensorBoard. It is made of what metrics.jsonl has, and nothing rests on it: where it cannot be written a
-// warning says so, and training goes on. Depends on core, config and the engine's structs.
+// A run's event file for TensorBoard. It is made of what metrics.jsonl has, and nothing rests on it: where it cannot be written a warning
+// says so, and training goes on.
 #pragma once
 
 #include <filesystem>

@@ -1,5 +1,4 @@
 // Writes down what happens while a cohort trains: the side of TrainObserver that owns the run directories.
-// Depends on core, config, tasks and the engine's structs.
 #pragma once
 
 #include <chrono>

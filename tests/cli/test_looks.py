@@ -77,8 +77,20 @@ class LooksTest(ProgramTest):
             qualification = json.loads(self.ok("compare", f"runs/{name}", "--json").stdout)["qualification"]
             self.assertEqual("Seeds seen before, in first" in qualification, is_seen, qualification)
 
+    def test_a_stretch_within_seen_seeds_may_be_picked_by_one_variant(self):
+        self.train("name=alone", "seeds=14", "model.ffn.activation=relu")
+        self.assertNotIn("uggestive", self.train("name=longer", "seeds=16"))
+        self.assert_suggestive(self.train("name=picked", "model.ffn.activation=relu,silu", "seeds=[5,6,7,8,9,10,11,12]"), "seeds seen before, in alone, longer")
+
+    def test_another_tuned_key_on_the_same_seeds_is_another_question(self):
+        study = ("xor", "model.ffn.activation=relu,identity", "seeds=6", "train.steps=60", "compare.metric=val/loss", "tune.seeds=1", "tune.retune=per_seed", "-q")
+        self.ok(*study, "name=first", "tune.train.optimizer.weight_decay=0.01,0.010001")
+        self.ok(*study, "name=second", "tune.train.optimizer.beta2=0.999,0.9990001")
+        self.assertIn("Seeds seen before, in first", json.loads(self.ok("compare", "runs/second", "--json").stdout)["qualification"])
+
     def test_a_key_without_effect_makes_no_new_data(self):
         self.assert_sure(self.train("name=s", "seeds=8"))
+        self.assert_suggestive(self.train("name=u", "seeds=8", "train.clip_norm=1e9", "train.eval_every=3", "compare.min_effect=1"), "seeds seen before, in s")
         self.assert_suggestive(self.train("name=t", "seeds=8", "train.clip_norm=1e9", "compare.min_effect=1"), "seeds seen before, in s")
 
     def test_a_study_of_other_runs_changes_nothing(self):

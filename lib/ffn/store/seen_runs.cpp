@@ -73,7 +73,7 @@ void write_seen(const fs::path& results, const std::vector<SeenStudy>& studies) 
 
 std::map<std::string, std::string> variant_keys(const Study& study) {
   std::map<std::string, std::string> out;
-  // Without what was chosen and the grid: another one, tried on the same seeds, is another question about the same layers.
+  // Without what was chosen, the grid and its keys: another one, tried on the same seeds, is another question about the same layers.
   Json tuned = Json::array();
   for (const auto& axis : study.tune.value_or(TuningConfig()).axes) tuned.push_back(axis.key);
   for (const auto& variant : study.variants) {
@@ -88,7 +88,7 @@ std::map<std::string, std::string> variant_keys(const Study& study) {
       const bool measures = path == "train.eval_every" || path == "train.eval_examples" || path == "train.layer_metrics";
       if (path != "seed" && !measures && path.rfind("train.target", 0) != 0) json[path] = item.value();
     }
-    if (!tuned.empty()) json["tune"] = tuned;
+    if (!tuned.empty()) json["tune"] = true;
     out[variant.name] = sha256_hex(dump_json(json)).substr(0, 16);
   }
   return out;
@@ -116,13 +116,12 @@ Json declared_question(const Study& study) {
 }
 
 std::string seen_values(std::int64_t seed, const RunSummary& summary) {
-  Json out = {seed, summary.steps};
   for (const auto& metric : summary.metrics) {
-    if (metric.name != "train/loss" && metric.name != "val/loss") continue;
-    if (!std::isfinite(metric.final_value)) return "";  // all that diverged have it
-    out.push_back(metric.final_value);
+    if (metric.name != "val/loss") continue;                                   // train/loss is a mean since the last evaluation
+    if (!std::isfinite(metric.final_value) || metric.final_value == 0) break;  // runs have these by themselves
+    return sha256_hex(dump_json({seed, summary.steps, metric.final_value})).substr(0, 16);
   }
-  return sha256_hex(dump_json(out)).substr(0, 16);
+  return "";
 }
 
 void record_seen(const fs::path& study, const std::vector<std::string>& values) {
@@ -153,7 +152,9 @@ void record_seen(const fs::path& study, const std::vector<std::string>& values) 
 SeenBefore seen_before(const fs::path& study, const std::string& declaration, const std::vector<SeenRun>& runs) {
   SeenBefore out;
   std::map<std::int64_t, std::set<std::string>> seen;  // seed → variants
-  bool is_before = true;
+  bool is_before = true, may_be_picked = false;
+  std::set<std::int64_t> judged;
+  for (const auto& run : runs) judged.insert(run.seed);
   for (const auto& there : read_seen(results_of(study))) {
     is_before = is_before && there.declaration != declaration;
     std::set<std::string> shared;
@@ -166,14 +167,13 @@ SeenBefore seen_before(const fs::path& study, const std::string& declaration, co
       any = true;
     }
     if (shared.size() > 1) out.last_seed = std::max(out.last_seed, *there.seeds.rbegin());
+    may_be_picked = may_be_picked || (any && *judged.begin() > *there.seeds.begin());
     if (any && std::find(out.studies.begin(), out.studies.end(), there.name) == out.studies.end()) out.studies.push_back(there.name);
   }
-  // Differences are judged: a variant that several studies have as their reference is no difference that was seen. Seeds that do
-  // not follow each other may have been picked by one variant alone.
-  std::set<std::int64_t> judged;
-  for (const auto& run : runs) judged.insert(run.seed);
+  // Differences are judged: a variant that several studies have as their reference is no difference that was seen. One variant is enough
+  // to pick seeds by: some that do not follow each other, or a stretch within those that were seen.
   const bool in_a_row = judged.empty() || *judged.rbegin() - *judged.begin() == static_cast<std::int64_t>(judged.size()) - 1;
-  const std::size_t enough = in_a_row ? 2 : 1;
+  const std::size_t enough = in_a_row && !may_be_picked ? 2 : 1;
   const bool is_spent = std::any_of(seen.begin(), seen.end(), [&](const auto& of_seed) { return of_seed.second.size() >= enough; });
   if (!is_spent) out.studies.clear();
   return out;

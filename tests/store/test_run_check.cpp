@@ -139,11 +139,23 @@ TEST_CASE("an unfinished run whose checkpoint or metrics are damaged is renamed 
   }
 }
 
-TEST_CASE("an unfinished run without a checkpoint begins again where it is") {
+TEST_CASE("an unfinished run whose checkpoint is lost is renamed and begins again") {
   const Trained killed(kKilled);
   fs::remove(killed.file("checkpoint.safetensors"));
+  CHECK(check_run_closely(killed.run.directory).verdict == Verdict::damaged);
   CHECK_FALSE(killed.ready());
-  CHECK(fs::exists(killed.run.directory.path()));
+  CHECK(killed.was_renamed());
+}
+
+TEST_CASE("a run that another schema version wrote is no damage") {
+  const Trained trained;
+  std::string text = content(trained.file("run.json"));
+  const std::string key = "\"schema_version\":";
+  const auto at = text.find_first_of("0123456789", text.find(key) + key.size());
+  text.replace(at, 1, "9");
+  put(trained.file("run.json"), text);
+  CHECK_THROWS_AS(trained.check(), VersionError);
+  CHECK(check_run_closely(trained.run.directory).verdict == Verdict::unreadable);
 }
 
 TEST_CASE("whoever uses weights gets those that were trained, or an error") {

@@ -70,6 +70,8 @@ std::optional<std::string> read_path(const fs::path& path, const std::string& wh
   struct stat status = {};
   if (::stat(path.c_str(), &status) != 0) {
     if (!means_absent(errno) || errno == ENAMETOOLONG) cannot(errno);
+    if (::lstat(path.c_str(), &status) == 0 && S_ISLNK(status.st_mode))
+      refuse(code, name + " is a link to a file that is not there", "bring back what it points to, or remove the link");
     return std::nullopt;
   }
   const auto check = [&] {

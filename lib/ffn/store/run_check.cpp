@@ -47,6 +47,15 @@ std::vector<std::string> file_differences(const RunDirectory& directory, const R
   return out;
 }
 
+// Throws CheckpointError where the record names steps that no checkpoint has.
+std::optional<StoredCheckpoint> checkpoint_of(const RunDirectory& directory, const RunRecord& record, std::int64_t steps) {
+  auto stored = directory.read_checkpoint(steps, record.identity);
+  if (!stored && record.step > 0)
+    throw CheckpointError(directory.checkpoint_path().string() + ": missing, of a run that had come to step " +
+                          std::to_string(record.step));
+  return stored;
+}
+
 }  // namespace
 
 RunCheck check_run(const RunDirectory& directory, const std::string& identity) {
@@ -57,6 +66,8 @@ RunCheck check_run(const RunDirectory& directory, const std::string& identity) {
   RunCheck out;
   try {
     out.record = read_record(directory.path());
+  } catch (const VersionError&) {  // whole, for another program
+    throw;
   } catch (const DataError& error) {
     return {Verdict::damaged, {without_prefix(error.what(), directory.path())}};
   }
@@ -83,13 +94,15 @@ RunCheck check_run_closely(const RunDirectory& directory) {
     RunCheck out = check_run(directory);
     if (out.verdict != RunCheck::Verdict::unfinished && out.verdict != RunCheck::Verdict::failed) return out;
     try {
-      directory.read_checkpoint(config_of(*out.record, directory).train.steps, out.record->identity);
+      checkpoint_of(directory, *out.record, config_of(*out.record, directory).train.steps);
     } catch (const Error& error) {
       out.verdict = RunCheck::Verdict::damaged;
       out.damage.push_back(without_prefix(error.what(), directory.path()));
     }
     return out;
   } catch (const ReadError& error) {
+    return {RunCheck::Verdict::unreadable, {error.what()}};
+  } catch (const VersionError& error) {
     return {RunCheck::Verdict::unreadable, {error.what()}};
   }
 }
@@ -98,7 +111,7 @@ std::optional<StoredCheckpoint> make_ready(const RunDirectory& directory, const 
                                            const RunsBeside& beside, RunCheck& check) {
   if (check.verdict == RunCheck::Verdict::unfinished || check.verdict == RunCheck::Verdict::failed) {
     try {
-      auto stored = directory.read_checkpoint(config.train.steps, identity);
+      auto stored = checkpoint_of(directory, *check.record, config.train.steps);
       if (stored && stored->checkpoint.step > 0) return stored;
     } catch (const CheckpointError& error) {
       check = {RunCheck::Verdict::damaged, {without_prefix(error.what(), directory.path())}};

@@ -5,6 +5,7 @@ those of matplotlib.rcParams ("C0" is the reference), so style sheets apply, and
 """
 import itertools
 import math
+import shutil
 from pathlib import Path
 
 import matplotlib
@@ -24,6 +25,9 @@ def figures(*words, out=None, formats=("pdf",), program="ffn-train"):
     a numeric key), runs (every run), cost-parameters, cost-flops, heat-map. `out`: a directory that they are saved in, once per format
     (pdf, svg, pgf, png). Raises RunError with what the program says.
     """
+    tex = matplotlib.rcParams["pgf.texsystem"]
+    if out is not None and "pgf" in formats and shutil.which(tex) is None:
+        raise RunError(f"formats: pgf is written by {tex}, which is not installed (Debian: texlive-xetex); pdf and svg need no TeX")
     answer = Answer(program_json(program, "compare", *words))
     drawn = {"effects": effects(answer), "reached": reached(answer), "runs": every_run(answer), "heat-map": heat_map(answer),
              "cost-parameters": cost(answer, "parameters", "parameters"), "cost-flops": cost(answer, "flops_per_token", "forward FLOPs per token")}

@@ -4,6 +4,7 @@ import importlib.util
 import json
 import sys
 import unittest
+from unittest import mock
 
 from program import PROGRAM, ROOT, ProgramTest, main
 
@@ -40,6 +41,11 @@ class Figures(ProgramTest):
             self.assertEqual(list(line.get_ydata()), [point["centre"] for point in group["points"]])
         points = [line for line in drawn["runs"].axes[0].get_lines() if line.get_marker() == "o"][0]
         self.assertEqual(sorted(points.get_ydata()), sorted(answer["facets"][0]["groups"][0]["values"]))
+
+    def test_pgf_without_tex_is_an_error_before_anything_is_drawn(self):
+        with mock.patch("shutil.which", return_value=None), self.assertRaisesRegex(ffn_train.RunError, "pgf is written by xelatex, which is not installed"):
+            self.figures("study", out=self.tmp / "paper", formats=("pdf", "pgf"))
+        self.assertFalse((self.tmp / "paper").exists())
 
     def test_what_there_is_none_of_is_left_out(self):
         self.run_program("xor", "name=study", "seeds=3", "train.steps=60", "train.optimizer.kind=sgd", "train.optimizer.lr=300", "model.ffn.activation=relu,gelu", "keep=summary", "-q")

@@ -174,9 +174,9 @@ class TableReader {
     return shell_word(name.find_first_of(",\"[{(") == std::string::npos ? name : dump_json(name));
   }
 
-  std::string ignoring(const std::string& name) const {
+  std::string ignoring(const std::vector<std::string>& others) const {
     Json names = *config_.ignore;
-    names.push_back(name);
+    for (const auto& name : others) names.push_back(name);
     return "task.ignore=" + shell_word(dump_json(names));
   }
 
@@ -204,7 +204,7 @@ class TableReader {
     char range[80];
     std::snprintf(range, sizeof range, "%.0f to %.0f", cells.front(), cells.back());
     fail("column " + name + " numbers the rows (" + range + "), and says nothing about others",
-         "leave it out: " + ignoring(name) + "; if it is a quantity, say so: " + typed(name, "number"));
+         "leave it out: " + ignoring({name}) + "; if it is a quantity, say so: " + typed(name, "number"));
   }
 
   // As task.missing says; what of the target is missing cannot be learned from.
@@ -212,7 +212,7 @@ class TableReader {
     const std::size_t rows = csv_.rows.size();
     std::vector<char> has_gap(rows), leaves(rows);
     std::size_t gaps = 0, first_row = rows, first_column = 0;
-    std::vector<std::string> counts, names = inputs;
+    std::vector<std::string> counts, with_gaps, names = inputs;
     names.insert(names.begin(), target_name());
     for (const auto& name : names) {
       const std::size_t column = place_of(name), before = gaps;
@@ -226,7 +226,9 @@ class TableReader {
         first_row = row;
         first_column = column;
       }
-      if (gaps > before) counts.push_back(name + " (" + std::to_string(gaps - before) + ")");
+      if (gaps == before) continue;
+      counts.push_back(name + " (" + std::to_string(gaps - before) + ")");
+      if (name != target_name()) with_gaps.push_back(name);
     }
     if (gaps > 0 && config_.missing == "refuse") {
       const std::string& cell = csv_.rows[first_row][first_column];
@@ -234,7 +236,7 @@ class TableReader {
               (cell.empty() ? "the cell is empty" : quoted(cell) + " stands for a missing value") + "; missing in " +
                   std::to_string(std::count(has_gap.begin(), has_gap.end(), 1)) + " of " + std::to_string(rows) +
                   " rows: " + few_of(counts),
-              missing_remedy(csv_.columns[first_column], cell));
+              missing_remedy(csv_.columns[first_column], cell, with_gaps));
     }
     for (std::size_t row = 0; row < rows; ++row) {
       if (leaves[row]) continue;
@@ -264,7 +266,7 @@ class TableReader {
       if (stands_for_gap(cell)) {
         if (!may_miss)
           fail_at(row, index, cell.empty() ? "the cell is empty" : quoted(cell) + " stands for a missing value",
-                  missing_remedy(name, cell));
+                  missing_remedy(name, cell, {name}));
         out.cells[row] = kMissing;
         ++missing;
         continue;
@@ -278,7 +280,7 @@ class TableReader {
         fail_at(row, index, quoted(cell) + (notation.empty() ? " is not a number" : " is " + notation), number_remedy(name));
       if (type.empty() && number && is_rounded(cell, *number))
         fail_at(row, index, "the number " + cell + " is beyond 2^53, where numbers are rounded",
-                "if its values are names, say " + typed(name, "category") + " or " + ignoring(name) + "; of a quantity, say " +
+                "if its values are names, say " + typed(name, "category") + " or " + ignoring({name}) + "; of a quantity, say " +
                     typed(name, "number"));
       if (!notation.empty() && notations++ == 0) first_notation = row;
       if (number && type != "category" && first_text == csv_.rows.size() && std::abs(*number) > kLargest)
@@ -293,7 +295,7 @@ class TableReader {
           first_notation, index, quoted(csv_.rows[first_notation][index]) + " is " + notation_of(csv_.rows[first_notation][index]),
           "write numbers with digits and a point alone, such as 45 for 45%, 1000 for $1,000 and days since the first for dates; or leave the "
           "column out: " +
-              ignoring(name) + "; or take each as a category: " + typed(name, "category"));
+              ignoring({name}) + "; or take each as a category: " + typed(name, "category"));
     if (type.empty() && numbers < present && 10 * numbers >= 9 * present)
       fail_at(first_text, index, quoted(csv_.rows[first_text][index]) + " is not a number, but most cells of the column are",
               "write the number, or say " + typed(name, "category"));
@@ -302,13 +304,14 @@ class TableReader {
     return out;
   }
 
-  std::string missing_remedy(const std::string& name, const std::string& cell) const {
+  std::string missing_remedy(const std::string& name, const std::string& cell, const std::vector<std::string>& with_gaps) const {
     if (predicts_) return "write a value, or leave the row out: the run was trained without gaps in this column";
     const bool is_input = name != config_.target && name != config_.label;
     return std::string("write a value, or leave rows with gaps out: task.missing=drop_rows") +
-           (is_input ? "; or take the mean and an indicator in their place: task.missing=mean; or leave out the column: " + ignoring(name)
-                     : "") +
-           (name != config_.target && !cell.empty() ? "; or write a value that is called so in another way" : "");
+           (is_input
+                ? "; or take the mean and an indicator in their place: task.missing=mean; or leave out the columns: " + ignoring(with_gaps)
+                : "") +
+           (name != config_.target && !cell.empty() ? "; or write a value of this name in another way" : "");
   }
 
   std::string number_remedy(const std::string& name) const {
@@ -341,7 +344,7 @@ class TableReader {
   }
 
   void check_input(const DataColumn& column, const DataColumn& target) const {
-    const std::string ignore = "leave it out: " + ignoring(column.name);
+    const std::string ignore = "leave it out: " + ignoring({column.name});
     const bool is_empty = std::all_of(column.cells.begin(), column.cells.end(), [](double cell) { return cell == kMissing; });
     if (is_empty || column.values == std::vector<std::string>{""}) fail("column " + column.name + " has no value", ignore);
     constexpr std::size_t kFewValues = 10;
@@ -362,7 +365,7 @@ class TableReader {
           std::max_element(table.inputs.begin(), table.inputs.end(), [](const auto& a, const auto& b) { return a.width() < b.width(); });
       fail(std::to_string(table.input_width()) + " numbers to an example, of which " + std::to_string(widest->width()) +
                " for the values of " + widest->name + "; at most " + std::to_string(kMostInputs) + " are taken",
-           "leave out a column of many values: " + ignoring(widest->name));
+           "leave out a column of many values: " + ignoring({widest->name}));
     }
   }
 

@@ -18,7 +18,7 @@ std::string qualification_text(const Comparison& c) {
   if (!c.history.is_repeatable || c.history.last_seed >= kFirstTuningSeed - most)
     return text + " A study of fresh seeds that asks this question first gives a sure answer.";
   return text + " Fresh seeds give a sure answer: the study's command with name=fresh 'seeds=" + fresh_seeds(c, c.history.last_seed + 1) +
-         "'.";
+         "' in place of its own.";
 }
 
 std::string fresh_seeds(const Comparison& c, std::int64_t first) {

@@ -115,7 +115,7 @@ class Rm(ResultsTest):
     def test_it_removes_its_own_files_and_names_the_others(self):
         self.ok("export", "runs/study", "--csv", "--tensorboard")
         self.ok("report", "runs/study")
-        mine = [self.write(f"runs/study/{name}", "mine") for name in ("my-notes.md", "mine/log.txt", "activation=relu/plot.png", "slurm/thesis.tex", "runs.csv")]
+        mine = [self.write(f"runs/study/{name}", "mine") for name in ("my-notes.md", "mine/log.txt", "activation=relu/plot.png", "slurm/thesis.tex", "runs.csv", "model.safetensors", "activation=relu/metrics.jsonl")]
         mine.append(self.write("runs/study/compare.json", {"of": "mine"}))
         self.write("runs/study/slurm/41_2.log", "a task's")
         self.assertIn("runs/study/compare.json exists and is not a comparison of ffn-train, so it is not overwritten", self.ok("study.json").stderr)
@@ -126,7 +126,7 @@ class Rm(ResultsTest):
         self.assertEqual((result.returncode, self.files()), (2, before), result.stderr)
         self.assertIn("nothing was removed: 4 runs (", result.stderr)
         self.assertIn("--yes", result.stderr)
-        for name in ("my-notes.md", "mine", "configs", "activation=relu/plot.png", "link", "slurm/thesis.tex", "runs.csv", "compare.json"):
+        for name in ("my-notes.md", "mine", "configs", "activation=relu/plot.png", "link", "slurm/thesis.tex", "runs.csv", "compare.json", "model.safetensors", "activation=relu/metrics.jsonl"):
             self.assertRegex(" ".join(result.stdout.split()), rf"stays: \S*runs/study/{name},")
         self.assertIn("removed 4 runs", self.ok("rm", "runs/study", "--yes").stdout)
         self.assertEqual({f for f in self.files() if f.startswith("runs/study/")}, {str(p.relative_to(self.tmp)) for p in mine})

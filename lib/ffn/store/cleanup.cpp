@@ -43,11 +43,17 @@ bool is_slurm_file(const fs::path& file) {
   return file.extension() == ".log" || file.filename() == file.parent_path().parent_path().filename().string() + ".sh";
 }
 
-// By its name; by its beginning, too, where people may have a file of that name.
+// With or without a mark behind it.
+bool has_run_name(const fs::path& directory) {
+  const std::string name = directory.filename().string();
+  return is_run_directory_name(is_no_result(name) ? name.substr(0, name.rfind('.')) : name);
+}
+
+// By its name and place; by its beginning, too, where people may have a file of that name.
 bool is_our_file(const fs::path& file) {
-  static const std::initializer_list<const char*> kOurs = {
-      "run.json", "metrics.jsonl", "model.safetensors", "best.safetensors", "checkpoint.safetensors", "study.json", "log.txt",
-      kNoteFile,  ".lock"};
+  static const std::set<std::string> kOfRuns = {"run.json", "metrics.jsonl", "model.safetensors", "best.safetensors",
+                                                "checkpoint.safetensors"};
+  static const std::set<std::string> kOurs = {"study.json", "log.txt", kNoteFile, ".lock"};
   static const std::map<std::string, FileKind> kKinds = {{"compare.json", kComparisonFile},
                                                          {"runs.csv", kRunsTable},
                                                          {"curves.csv", kRunsTable},
@@ -56,7 +62,9 @@ bool is_our_file(const fs::path& file) {
   const std::string name = file.filename().string(), base = name.substr(0, std::min(name.find(kTemporaryMark), name.find(kDamagedMark)));
   if (base == kSeenFile) return base != name;  // it outlives what it tells of
   if (const auto kind = kKinds.find(base); kind != kKinds.end()) return base != name || is_of(kind->second, file);
-  return std::any_of(kOurs.begin(), kOurs.end(), [&](const char* ours) { return base == ours; }) || name.rfind(kEventFilePrefix, 0) == 0;
+  const fs::path place = file.parent_path();
+  const bool is_of_run = kOfRuns.count(base) > 0 && (base != name || has_run_name(place) || holds_run(place));
+  return is_of_run || kOurs.count(base) > 0 || name.rfind(kEventFilePrefix, 0) == 0;
 }
 
 bool may_be_removed(const DirectoryEntry& entry) {
@@ -116,8 +124,7 @@ bool holds_runs(const DirectoryEntry& directory) {
 }  // namespace
 
 bool is_results_directory(const fs::path& directory) {
-  const std::string name = directory.filename().string();
-  if (is_run_directory_name(is_no_result(name) ? name.substr(0, name.rfind('.')) : name)) return true;
+  if (has_run_name(directory)) return true;
   try {  // a person's files may be called run.json and study.json, too
     if (read_record(directory) || read_study_file(directory)) return true;
   } catch (const DataError&) {

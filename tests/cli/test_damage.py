@@ -75,6 +75,14 @@ class Runs(Damage):
         groups = json.loads(self.ok("compare", "runs/study", "--json").stdout)["facets"][0]["groups"]
         self.assertEqual([(g["runs"], g["pending"]) for g in groups], [(3, 1), (3, 1)])
 
+    def test_a_damaged_study_file_of_the_tuning_runs_is_written_anew_by_the_command(self):
+        tuned = ("study.json", "tune.train.optimizer.lr=0.01,0.02", "tune.seeds=1")
+        self.run_program(*tuned, "-q")
+        (self.tmp / "runs/study/tuning/study.json").write_text("{")
+        self.assertEqual(self.run_program("check", "runs").returncode, 3)
+        self.assertIn("written again", self.run_program(*tuned, "-q").stderr)
+        self.assertEqual(self.run_program("check", "runs").returncode, 0)
+
     def test_another_run_in_the_place_of_a_run_is_no_result_of_it(self):
         self.train()
         place, other = self.run_path(), self.run_path(RUNS[4])

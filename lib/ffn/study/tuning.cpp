@@ -83,6 +83,8 @@ Tuned tune_study(Study study, const StudyRequest& request, StudyObserver& observ
       observer.tuning(study);
       out.outcome = train_plan(plan, request, observer);
       if (out.outcome.interrupted || !out.outcome.failed.empty()) return out;
+    } else {
+      keep_study_file(plan, /*has_work=*/false, /*any_finished=*/true);  // damaged, it is written anew
     }
     auto choices = choices_of(study, plan);
     if (auto longer = with_longer_grid(study, choices, growth)) {

@@ -78,7 +78,7 @@ int watch(const CompareQuestion& question, const CommonOptions& common) {
   if (common.json) print_json({{"report", path.string()}});
   else print_text(printable(path.string()));
   std::cout.flush();
-  log_info("the report grows with its runs, and a browser that shows it follows. Ctrl-C ends it");
+  log_info("the page is rewritten as runs go on, and a browser that shows it reloads. Ctrl-C ends this");
   // Looking and drawing take a twentieth of the time at most.
   const auto pause_after = [](Clock::time_point start) {
     const auto until = Clock::now() + std::max<Clock::duration>(std::chrono::seconds(2), 20 * (Clock::now() - start));

@@ -121,7 +121,7 @@ class Table(ProgramTest):
             advice = re.search(r"task\.missing=mean|task\.ignore='(.*?)'", error)[0].replace("'", "")
             words = [word for word in words if not str(word).startswith(advice.split("=")[0] + "=")] + [advice]
         said = self.ok(*words).stderr + self.ok("plan", *[word for word in words if word != "-q"], "--no-probe").stderr
-        self.assertIn("120 rows; numbers: visits (13 missing); categories: color (2); label: bought (no, yes); left out, as without a name: column 1", said)
+        self.assertIn("120 rows; numbers: visits (13 missing); categories: color (2); label: bought (no, yes); left out, without a name: column 1", said)
         self.assertGreater(record(self.tmp / "runs/people/seed-0")["summary"]["metrics"]["val/accuracy"]["final"], 0.85)
 
     def test_remedies_can_be_pasted_whatever_the_columns_are_called(self):

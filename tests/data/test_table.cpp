@@ -310,14 +310,14 @@ TEST_CASE("rows of which none repeats another are drawn as they were before repe
 }
 
 TEST_CASE("row names without a header, as R and pandas write them, and empty columns are left out and said") {
-  const std::string left = "4 rows; numbers: x; label: c (a, b); left out, as without a name: column 1";
+  const std::string left = "4 rows; numbers: x; label: c (a, b); left out, without a name: column 1";
   for (const char* text : {"\"\",\"x\",\"c\"\n\"1\",1,\"a\"\n\"2\",2,\"b\"\n\"3\",5,\"a\"\n\"4\",7,\"b\"\n",  // write.csv
                            ",x,c\n0,1,a\n1,2,b\n2,5,a\n3,7,b\n",                                              // to_csv
                            "x,c\nMazda,1,a\nFiat,2,b\nFord,5,a\nLotus,7,b\n",                                 // write.table
                            "sep=;\r\n;x;c\r\n1;1;a\r\n2;2;b\r\n3;5;a\r\n4;7;b\r\n"})                          // Excel
     CHECK(describe_data(table_of(text, "c")) == left);
   CHECK_THAT(describe_data(table_of("x,c,,\n1,a,,\n2,b,,\n3,a,,\n", "c")),
-             ContainsSubstring("; left out, as without a name: column 3, column 4"));
+             ContainsSubstring("; left out, without a name: column 3, column 4"));
   CHECK_THAT(csv_error("x,c\n1,a,\n2,b,\n"), ContainsSubstring("t.csv:2: 3 cells in a table of 2 columns"));  // a separator behind each row
 }
 

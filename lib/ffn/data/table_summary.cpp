@@ -57,7 +57,7 @@ std::string describe_table(const DataTable& table, const TableConfig& config) {
          (categories.empty() ? "" : "; categories: " + few_of(categories)) +
          (target.is_number() ? "; target: " + target.name : "; label: " + target.name + " (" + few_of(target.values) + ")") +
          (config.is_drawn() ? "" : "; split by " + config.split) +
-         (table.columns_left_out.empty() ? "" : "; left out, as without a name: " + few_of(table.columns_left_out)) +
+         (table.columns_left_out.empty() ? "" : "; left out, without a name: " + few_of(table.columns_left_out)) +
          (table.rows_left_out == 0 ? ""
                                    : "; " + std::to_string(table.rows_left_out) + (table.rows_left_out == 1 ? " row" : " rows") +
                                          " with missing cells left out") +

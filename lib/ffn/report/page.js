@@ -460,7 +460,7 @@ const comparison = () => {
     if (!joined) notes.push(`lines between runs of the same seed are left out, being more than ${kMostPairs}`);
     if (largest > kMostDots) notes.push(`at most ${kMostDots} runs of a variant are drawn, evenly by rank`);
     return {id: "distribution", heading: `Every run: ${c.metric}`, legend, panels, notes, y: spansDecades(all) ? "log" : "lin",
-      reading: `Each mark is a run, spread sideways only where marks would touch; the long stroke is the ${estimateName}. ${joined ? "Runs of the same seed are joined between neighbours: a line that falls is whole, one that rises dashed. " : ""}${better} is better.`,
+      reading: `Each mark is a run, spread sideways only where marks would touch; the long stroke is the ${estimateName}. ${joined ? "Runs of the same seed are joined between neighbours: a line that falls is solid, a line that rises is dashed. " : ""}${better} is better.`,
       numbers: {headers: [...groupHeaders, "runs with a value", "without", "lowest", centre, "highest"], rows: groups.filter(g => g.each).map(g => {
         const values = g.each.filter(run => run.value !== null).map(run => number(run.value));
         return [
@@ -648,7 +648,7 @@ const comparison = () => {
       y: positive ? c.scale === "log_ratio" ? "log" : "lin" : undefined,
       reading: `Each mark is a variant${beside ? ` at the ${c.names.keys[beside]} written beside it` : ""}; further left is cheaper, ${
         better
-          .toLowerCase()} is better. Full marks, joined by the dashed line: nothing cheaper is better. Hollow: something is; faint: by more than both intervals.`,
+          .toLowerCase()} is better. Filled marks, joined by the dashed line: no cheaper variant is better. Hollow marks: a cheaper one is better; faint: by more than both intervals.`,
       numbers: {
         headers: [...groupHeaders, c.metric, "parameters", "FLOPs per token", "seconds per run"],
         rows: groups.map(g => [...groupCells(g), g.at?.centre ?? "-", g.parameters, g.flops_per_token, g.train_seconds])

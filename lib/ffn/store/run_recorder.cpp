@@ -52,7 +52,7 @@ RunRecorder::RunRecorder(std::vector<RecordedRun> runs, const std::vector<std::s
     auto& progress = progress_[i];
     progress.has_checkpoint = run.resumed_at.has_value();
     RunRecord& record = progress.record = new_record(run.config, run.identity);
-    record.step = run.resumed_at.value_or(0);
+    record.step = path_exists(run.directory.checkpoint_path()) ? run.resumed_at.value_or(0) : 0;  // the step that its own checkpoint has
     record.sessions = run.sessions;
     record.sessions->push_back(session_json(argv, engine, started, run.resumed_at));
     run.directory.write_record(record, Durability::cached);

@@ -7,7 +7,7 @@ from unittest import mock
 
 from program import PROGRAM, ROOT, main
 
-sys.path.insert(0, str(ROOT / "scripts"))
+sys.path.insert(0, str(ROOT / "scripts/measure"))
 sys.dont_write_bytecode = True
 from benching import figures, instruction_sets, measuring, readme, results, workloads  # noqa: E402
 
@@ -28,7 +28,7 @@ class Sections(unittest.TestCase):
         self.assertTrue(text.endswith(f"## {V4.title}\n\ny\n\n## Remarks\n\nby hand\n"), text)
 
     def test_the_committed_file_keeps_its_form_when_a_section_is_written_again(self):
-        text = (ROOT / "scripts/bench/RESULTS.md").read_text(encoding="utf-8")
+        text = (ROOT / "scripts/measure/RIVALS.md").read_text(encoding="utf-8")
         sections = results.split_sections(text)
         self.assertTrue(sections)
         for isa in (V3, V4):

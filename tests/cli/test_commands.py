@@ -58,7 +58,7 @@ class Catalogues(ProgramTest):
 
 
     def test_no_default_has_changed(self):
-        done = subprocess.run([ROOT / "scripts/freeze-defaults", "--check", self.command()[0]], capture_output=True, text=True)
+        done = subprocess.run([ROOT / "scripts/generate/defaults", "--check", self.command()[0]], capture_output=True, text=True)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
 

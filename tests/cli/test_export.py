@@ -417,7 +417,7 @@ class TensorBoard(ExportTest):
 
 
 class Uploads(ExportTest):
-    """The scripts with stand-ins for the packages, which record what they are asked; scripts/test-tools uses the packages themselves."""
+    """The scripts with stand-ins for the packages, which record what they are asked; scripts/check/tools uses the packages themselves."""
 
     def upload(self, script, **modules):
         (self.tmp / "fake").mkdir(exist_ok=True)

@@ -218,7 +218,7 @@ class FirstMinutes(ProgramTest):
         self.assertEqual(every("dead-units"), 10)
 
     def test_the_markdown_files_show_outputs_links_and_commands_of_today(self):
-        result = subprocess.run([ROOT / "scripts/check-readme", "--program", PROGRAM], capture_output=True, text=True)
+        result = subprocess.run([ROOT / "scripts/check/readme", "--program", PROGRAM], capture_output=True, text=True)
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
 
 

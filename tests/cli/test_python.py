@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """scripts/ffn_train.py: what a run computes, computed again from its files; its tables; what it refuses.
 
-Three judges: the values of PyTorch's own functions in tests/golden (written by scripts/make-golden), the metrics that the program
+Three judges: the values of PyTorch's own functions in tests/golden (written by scripts/generate/golden), the metrics that the program
 measured itself on validation data that this test makes anew, and the text that the program samples.
 """
 import collections
@@ -281,7 +281,7 @@ class Layers(unittest.TestCase):
              "parameters": {**PLAIN["parameters"], "gate.weight": ["D", "F"], "gate.bias": ["F"]},
              "let": {"g": "x @ gate.weight + gate.bias", "u": "x @ up.weight + up.bias"}}
 
-    # scripts/make-golden has it, too.
+    # scripts/generate/golden has it, too.
     NORMED = {"formula": "dropout(layer_norm(phi(x @ up + b)) * s + t) @ down + e", "activation": "gelu",
               "parameters": {"up": ["D", "F"], "b": ["F"], "s": ["F"], "t": ["F"], "down": ["F", "D"], "e": ["D"]}}
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Event files and uploads, read back by TensorBoard, W&B and MLflow themselves. scripts/test-tools runs this in its own virtual environment; it is not
+"""Event files and uploads, read back by TensorBoard, W&B and MLflow themselves. scripts/check/tools runs this in its own virtual environment; it is not
 among the default tests."""
 import contextlib
 import json

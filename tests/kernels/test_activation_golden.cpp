@@ -1,4 +1,4 @@
-// Every activation against PyTorch's values and slopes, float64 (scripts/make-golden wrote them), and what follows from those
+// Every activation against PyTorch's values and slopes, float64 (scripts/generate/golden wrote them), and what follows from those
 // for its limits.
 #include <cmath>
 #include <fstream>
@@ -28,7 +28,7 @@ const json& golden() {
 
 /// "value" or "slope" of an activation at each of golden()["z"].
 std::vector<double> pytorch(const std::string& activation, const char* what) {
-  INFO("no values of PyTorch for " << activation << "? run scripts/make-golden");
+  INFO("no values of PyTorch for " << activation << "? run scripts/generate/golden");
   REQUIRE(golden()["cases"].contains(activation));
   return golden()["cases"][activation][what].get<std::vector<double>>();
 }

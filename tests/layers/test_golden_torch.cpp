@@ -1,4 +1,4 @@
-// Outputs and every gradient against PyTorch's, float64 (scripts/make-golden wrote the values).
+// Outputs and every gradient against PyTorch's, float64 (scripts/generate/golden wrote the values).
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -43,7 +43,7 @@ struct Result {
 // Runs the layer with R = 2, of which run 1 has the formula's weights and run 0 has others, and compares run 1.
 template <class Module, class Forward>
 void check_case(const std::string& name, Module module, const Forward& forward) {
-  INFO("no values of PyTorch for " << name << "? run scripts/make-golden");
+  INFO("no values of PyTorch for " << name << "? run scripts/generate/golden");
   REQUIRE(golden()["cases"].contains(name));
   const json& expected = golden()["cases"].at(name);
   nn::ParameterRow row(*module, torch::kFloat64);

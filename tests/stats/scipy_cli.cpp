@@ -1,4 +1,4 @@
-// Answers scripts/check-stats-against-scipy: reads one request per line on stdin, prints one line of numbers each.
+// Answers scripts/check/stats-against-scipy: reads one request per line on stdin, prints one line of numbers each.
 //   NAME PARAMETER… : VALUE…        e.g.  bca 0.95 10000 1 : 0.3 -0.1 0.7
 // A hit is the pair TIME BUDGET, TIME −1 for never. Numbers are printed so that they read back exactly.
 #include <cmath>

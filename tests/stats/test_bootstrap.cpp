@@ -1,4 +1,4 @@
-// The generator, and BCa and percentile intervals. check-stats-against-scipy compares with SciPy on random inputs.
+// The generator, and BCa and percentile intervals. scripts/check/stats-against-scipy compares with SciPy on random inputs.
 #include <cmath>
 #include <limits>
 

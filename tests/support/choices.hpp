@@ -96,7 +96,7 @@ inline ImagesConfig usable(ImagesConfig config) {
   config.directory = directory;
   return config;
 }
-/// One with everything that a config can change: the activation, ε and dropout. scripts/make-golden has it, too.
+/// One with everything that a config can change: the activation, ε and dropout. scripts/generate/golden has it, too.
 inline FormulaConfig usable(FormulaConfig config) {
   config.text = formula_called("sub_layer_norm");
   config.text.formula = "dropout(layer_norm(phi(x @ up + b)) * s + t) @ down + e";

@@ -11,7 +11,7 @@
 
 namespace ffn::test {
 
-/// The i-th value of a tensor by formula: equal here and in scripts/make-golden.
+/// The i-th value of a tensor by formula: equal here and in scripts/generate/golden.
 inline double formula(const std::string& name, std::int64_t i) {
   return 0.5 * std::sin(static_cast<double>(i) * 1.3 + static_cast<double>(name.size()));
 }

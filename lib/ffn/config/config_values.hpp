@@ -18,7 +18,7 @@ struct ConfigValues {
 /// Optional values that are not set are left out. A section that may be null has true or null for itself.
 ConfigValues config_values(const FieldVisitor::Describe& describe);
 
-/// The defaults of a run's config: of every kind, or of those in the values `like`. They are frozen (scripts/freeze-defaults): a run's
+/// The defaults of a run's config: of every kind, or of those in the values `like`. They are frozen (scripts/generate/defaults): a run's
 /// identity is what differs from them, so a new key changes no identity. A default that has to change becomes a new key.
 std::map<std::string, JsonValue> default_values(const std::map<std::string, JsonValue>* like = nullptr);
 

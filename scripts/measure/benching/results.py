@@ -1,0 +1,99 @@
+"""Tables as Markdown and as text, and RIVALS.md: a section per instruction set, each replaced alone."""
+import statistics
+
+from .instruction_sets import INSTRUCTION_SETS
+from .words import duration, verdict
+
+HEADER = ["work", "bar", "ours", "rival", "rival's time", "cores: ours / rival", "ratio (range over rounds)", "without compilation", "met",
+          "loss ours: mean, median", "loss rival: mean, median"]  # fmt: skip
+INTRODUCTION = """# ffn-train against PyTorch and JAX
+
+Written by `scripts/measure/against-rivals`, a section per instruction set (`--isa`). Whole processes in turn, medians; ratio: rival's time / ours.
+Cores: threads, or processes × threads. Compilation (`torch.compile`, JAX's `jit`) is part of a process's time, but not of a time per
+step. A loss is the final validation loss, mean and median over runs; seeds draw other numbers on every side, so losses agree in size,
+not in digits."""
+
+
+def mean_and_median(values):
+    """Both, where they can differ."""
+    mean = f"{statistics.fmean(values):.3g}"
+    return mean if len(values) < 3 else f"{mean}, {statistics.median(values):.3g}"
+
+
+def loss_cell(losses):
+    """Over all runs of a side; {variant: [loss of each run]}"""
+    pooled = [loss for values in (losses or {}).values() for loss in values]
+    return mean_and_median(pooled) if pooled else ""
+
+
+def table_rows(workload, seconds, losses, compile_s):
+    ours = seconds[id(workload.ours)]
+    ours_text = duration(statistics.median(ours))
+    if workload.limit_s:
+        met = verdict(statistics.median(ours) < workload.limit_s)
+        return [[workload.name, f"< {duration(workload.limit_s)}", ours_text, "", "", "", "", "", met, "", ""]]
+    rows = []
+    for rival in workload.rivals:
+        theirs = seconds[id(rival)]
+        value = statistics.median(theirs) / statistics.median(ours)
+        paired = [b / a for a, b in zip(ours, theirs)]
+        time, without, compiling = duration(statistics.median(theirs)), "", statistics.median(compile_s[id(rival)])
+        if compiling:
+            time += f", compilation {duration(compiling)}"
+            if not rival.fewer_steps:
+                without = f"{statistics.median(b - c for b, c in zip(theirs, compile_s[id(rival)])) / statistics.median(ours):.3g}"
+        rows.append([workload.name, f"≥ {rival.bar:g}×" if rival.bar else "for information", ours_text, rival.label,
+                     time, f"{workload.ours.cores()} / {rival.cores()}",
+                     f"{value:.3g} ({min(paired):.3g}–{max(paired):.3g})", without, verdict(value >= rival.bar) if rival.bar else "",
+                     loss_cell(losses.get(id(workload.ours))), loss_cell(losses.get(id(rival)))])  # fmt: skip
+    return rows
+
+
+def failed_row(workload):
+    return [workload.name, "", "failed", *[""] * 5, "NO", "", ""]
+
+
+def loss_lines(workload, losses):
+    """One line per side with the loss of every variant."""
+    for side in [workload.ours, *workload.rivals]:
+        if losses.get(id(side)):
+            each = "; ".join(f"{variant}: {mean_and_median(values)}" for variant, values in sorted(losses[id(side)].items()))
+            yield f"- {workload.name}, {side.label}: {each}"
+
+
+def markdown_table(header, rows):
+    return "\n".join("| " + " | ".join(row) + " |" for row in [header, ["---"] * len(header), *rows])
+
+
+def text_table(header, rows):
+    widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
+    return "\n".join("  ".join(cell.ljust(w) for cell, w in zip(row, widths)).rstrip() for row in [header, *rows])
+
+
+def section(parts, table):
+    """parts: [(title or "", lines beneath it, header or None, rows)]; table: one of the two above."""
+    out = []
+    for title, text, header, rows in parts:
+        if text or rows:
+            out += ([f"### {title}"] if title else []) + ([text] if text else []) + ([table(header, rows)] if rows else [])
+    return "\n\n".join(out)
+
+
+def split_sections(text):
+    """{heading: what is beneath it}, in order; what stands before the first one is left out."""
+    sections, heading = {}, None
+    for line in text.splitlines():
+        if line.startswith("## "):
+            heading = line[3:].strip()
+            sections[heading] = []
+        elif heading is not None:
+            sections[heading].append(line)
+    return {heading: "\n".join(lines).strip("\n") for heading, lines in sections.items()}
+
+
+def with_section(text, isa, body):
+    """RIVALS.md with this instruction set's section in place of the one it had; every other section as it stands."""
+    sections = {**split_sections(text), isa.title: body}
+    known = [other.title for other in INSTRUCTION_SETS.values() if other.title in sections]
+    order = known + [heading for heading in sections if heading not in known]
+    return "\n\n".join([INTRODUCTION, *(f"## {heading}\n\n{sections[heading]}" for heading in order)]) + "\n"

@@ -1,0 +1,248 @@
+"""What is timed: the same work by ffn-train and by the scripts in scripts/measure/rivals."""
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from .instruction_sets import CORES, PYTHON, RIVALS, ROOT
+
+
+@dataclass
+class Side:
+    """One way to do the work: commands that start together; "{out}" becomes a fresh directory."""
+
+    label: str
+    commands: list
+    bar: float = None  # we must be so many times as fast
+    threads: int = 1  # of each command
+    workers: int = None  # processes of ours, which are one command
+    scale: int = 1  # the commands do 1/scale of the work: seconds in loops are multiplied, start-up is not
+    fewer_steps: str = None  # per step: the commands run again with this in place of {steps}, the difference counts
+    steps: str = None
+    reads: str = None  # the measurement is this key of the script's JSON, in microseconds, instead of the wall time
+    figure: tuple = None  # likewise, of `ffn-train bench --json`: (name, value)
+
+    def is_script(self):
+        return Path(self.commands[0][1]).parent == RIVALS
+
+    def cores(self):
+        processes = self.workers or len(self.commands)
+        return f"{processes} × {self.threads}" if processes > 1 else str(self.threads)
+
+
+@dataclass
+class Workload:
+    name: str
+    what: str
+    ours: Side
+    rivals: list = field(default_factory=list)
+    limit_s: float = None  # an absolute bar
+    rounds: int = 5
+    prepare: list = None  # a command before the first round, not timed; "{prepared}" is its directory
+
+
+ALL = f"all {CORES} cores"
+
+
+class Catalogue:
+    """The workloads, of their full length or `quick`; `full`: the sequential rival of xor-study does all 240 runs.
+
+    `python`: an interpreter with scripts/measure/rivals/requirements.txt, for rivals beside Debian's PyTorch.
+    """
+
+    def __init__(self, program, quick, full, python=None):
+        self.program, self.quick, self.full, self.python = str(program), quick, full, python
+
+    def all(self):
+        alone = [*self.xor_study(), self.xor_run(), self.xor_once(), self.block_study(), self.char(1), self.block256(1), self.moe(), *self.workers(),
+                 self.help(), self.compare()]  # fmt: skip
+        if CORES == 1:
+            return alone
+        many = [self.char(CORES), self.block256(CORES)]
+        return [w for workload in alone for w in [workload, *(m for m in many if m.name == workload.name + "-all")]]
+
+    def ours(self, *args):
+        return [self.program, "--quiet", *args]
+
+    def rival(self, script, *args):
+        return [PYTHON, str(RIVALS / script), *args]
+
+    def newer(self, bar, again, *others):
+        """Rivals that need --python: `again`, which are Debian's PyTorch, as PyTorch 2, and `others`."""
+        sides = [replace(side, label=side.label.replace("Debian's PyTorch", "PyTorch 2")) for side in again]
+        sides += [replace(other, steps=again[0].steps, fewer_steps=again[0].fewer_steps) for other in others]
+        return [replace(side, bar=bar, commands=[[self.python, *c[1:]] for c in side.commands]) for side in sides] if self.python else []
+
+    def steps(self, full):
+        return str(full // (10 if self.quick else 1))
+
+    def study(self, jobs, steps):
+        return self.ours("--config", str(ROOT / "experiments/activations.json"), f"train.steps={steps}", "train.target.stop=false", "-o", "{out}", "-j", str(jobs),
+                         "--threads", "1")  # fmt: skip
+
+    def xor_study(self):
+        steps = self.steps(2000)
+
+        def sequential(first, end):
+            return self.rival("xor_sequential.py", "--steps", steps, "--seeds", first, end)
+
+        def of_widths(script):
+            return lambda *expansions: self.rival(script, "--steps", steps, "--expansions", *expansions)
+
+        stacked, ensemble, jax = (of_widths(script) for script in ("xor_stacked.py", "xor_ensemble.py", "jax_xor.py"))
+        if self.full:
+            one = Side("Debian's PyTorch, one run after the other", [sequential("0", "20")], bar=100)
+            two = Side("Debian's PyTorch, one run after the other, two processes", [sequential("0", "10"), sequential("10", "20")])
+        else:
+            one = Side("Debian's PyTorch, one run after the other (12 of 240 runs, scaled)", [sequential("0", "1")], bar=100, scale=20)
+            two = Side("Debian's PyTorch, one run after the other, two processes (24 of 240 runs, scaled)",
+                       [sequential("0", "1"), sequential("1", "2")], scale=10)  # fmt: skip
+        rivals = [one, two, Side("Debian's PyTorch, stacked by hand", [stacked("1", "2", "4", "8")], bar=4),
+                  Side("Debian's PyTorch, stacked by hand, two processes", [stacked("1", "8"), stacked("2", "4")])]  # fmt: skip
+        if CORES > 1:
+            rivals.append(Side(f"Debian's PyTorch, stacked by hand, {ALL}", [stacked("1", "2", "4", "8")], threads=CORES))
+        yield Workload(
+            "xor-study",
+            f"240 XOR runs: 3 activations, 4 widths, 20 seeds, d_model 8, batch 64, {steps} steps; ours with 2 workers",
+            Side("ffn-train -j 2", [self.study(2, steps)], workers=2),
+            rivals
+            + self.newer(
+                10, [rivals[0], *rivals[2:4]],
+                Side("PyTorch 2, torch.func over seeds", [ensemble("1", "2", "4", "8")]),
+                Side("PyTorch 2, torch.func over seeds, torch.compile (60 of 240 runs, scaled)", [[*ensemble("4"), "--compile"]], scale=4),
+                Side("JAX, scan, vmap over seeds", [jax("1", "2", "4", "8")]),
+                Side("JAX, scan, vmap over seeds, two processes", [jax("1", "8"), jax("2", "4")]),
+            ),
+        )
+
+    def one_xor_run(self, steps):
+        """Commands of ours, of PyTorch's and of JAX's."""
+        # At the config's rate the loss is exactly 0 long before the end: gradients of nothing, and losses that compare nothing.
+        ours = self.ours("--config", str(ROOT / "configs/xor.json"), f"train.steps={steps}", "train.eval_every=10", "train.optimizer.lr=1e-5", "-o", "{out}",
+                         "-j", "1", "--threads", "1")  # fmt: skip
+        same = ["--activations", "relu", "--expansions", "4", "--seeds", "0", "1", "--steps", steps, "--eval-every", "10", "--lr", "1e-5"]
+        return ours, self.rival("xor_sequential.py", *same), self.rival("jax_xor.py", *same)
+
+    def xor_run(self):
+        long, short = ("2000", "500") if self.quick else ("40000", "2000")
+        ours, pytorch, jax = self.one_xor_run("{steps}")
+        rivals = [Side("Debian's PyTorch, 1 thread", [pytorch], bar=4, steps=long, fewer_steps=short)]
+        if CORES > 1:
+            rivals.append(Side(f"Debian's PyTorch, {ALL}", [pytorch], bar=4, threads=CORES, steps=long, fewer_steps=short))
+        return Workload(
+            "xor-run",
+            f"one XOR run, d_model 8, d_ff 32, batch 64, per step ({long} less {short} steps); ours with one thread",
+            Side("ffn-train --threads 1", [ours], steps=long, fewer_steps=short),
+            rivals + self.newer(4, rivals[:1], Side("PyTorch 2, torch.compile", [[*pytorch, "--compile"]]), Side("JAX, scan", [jax])),
+        )
+
+    def xor_once(self):
+        steps = self.steps(2000)
+        ours, pytorch, jax = self.one_xor_run(steps)
+        debian = Side("Debian's PyTorch, 1 thread", [pytorch], bar=10)
+        return Workload(
+            "xor-once",
+            f"the run of xor-run with {steps} steps, whole processes; ours with one thread",
+            Side("ffn-train --threads 1", [ours]),
+            [debian] + self.newer(10, [debian], Side("PyTorch 2, torch.compile", [[*pytorch, "--compile"]]), Side("JAX, scan", [jax])),
+        )  # fmt: skip
+
+    def block_study(self):
+        steps = self.steps(500)
+        study = self.ours("--config", str(ROOT / "configs/sequence-xor.json"), "task.length=16", "model.d_model=32", "model.norm.kind=layer",
+                          "model.ffn.activation=relu,gelu,silu", "seeds=8", "train.batch_size=32", f"train.steps={steps}", "-o", "{out}",
+                          "-j", "2", "--threads", "1")  # fmt: skip
+
+        def of_seeds(script):
+            return lambda first, end: self.rival(script, "--steps", steps, "--seeds", first, end)
+
+        block, ensemble, jax = (of_seeds(script) for script in ("block_sequential.py", "block_ensemble.py", "jax_block.py"))
+        rivals = [Side("Debian's PyTorch, one run after the other", [block("0", "8")], bar=8),
+                  Side("Debian's PyTorch, one run after the other, two processes", [block("0", "4"), block("4", "8")], bar=4)]  # fmt: skip
+        return Workload(
+            "block-study",
+            f"24 runs of one attention + FFN block: 3 activations, 8 seeds, d_model 32, T 16, batch 32, {steps} steps; ours with 2 workers",
+            Side("ffn-train -j 2", [study], workers=2),
+            rivals
+            + self.newer(
+                3, rivals,
+                Side("PyTorch 2, torch.func over seeds", [ensemble("0", "8")]),
+                Side("PyTorch 2, torch.func over seeds, torch.compile", [[*ensemble("0", "8"), "--compile"]]),
+                Side("JAX, scan, vmap over seeds", [jax("0", "8")]),
+                Side("JAX, scan, vmap over seeds, two processes", [jax("0", "4"), jax("4", "8")]),
+                *([Side(f"JAX, scan, vmap over seeds, {ALL}", [jax("0", "8")], threads=CORES)] if CORES > 1 else []),
+            ),
+            rounds=3,
+        )
+
+    def text(self, name, what, threads, long, bar, gain, blocks, d_model, batch):
+        """A step of configs/text.json at another size, ours and PyTorch's with as many threads; ours with many threads against ours
+        with one (`gain`: the bar of two threads)."""
+        long, short = ("30", "10") if self.quick else (long, "20")
+
+        def ours(threads):
+            command = self.ours("--config", str(ROOT / "configs/text.json"), f"model.blocks={blocks}", f"model.d_model={d_model}",
+                                f"train.batch_size={batch}", "train.steps={steps}", "-o", "{out}", "-j", "1", "--threads", str(threads))  # fmt: skip
+            return Side(f"ffn-train --threads {threads}", [command], threads=threads, steps=long, fewer_steps=short)
+
+        same = ["--steps", "{steps}", "--blocks", str(blocks), "--d-model", str(d_model), "--batch", str(batch)]
+        pytorch = self.rival("char.py", *same)
+        many = "1 thread" if threads == 1 else ALL
+        debian = Side(f"Debian's PyTorch, {many}", [pytorch], bar=bar, threads=threads, steps=long, fewer_steps=short)
+        rivals = [debian] + self.newer(
+            1.5 if bar else None, [debian],
+            Side(f"PyTorch 2, torch.compile, {many}", [[*pytorch, "--compile"]], threads=threads),
+            Side(f"JAX, scan, {many}", [self.rival("jax_char.py", *same)], threads=threads),
+        )  # fmt: skip
+        if threads > 1:
+            rivals.append(replace(ours(1), bar=gain if threads == 2 else None))
+        return Workload(
+            name if threads == 1 else name + "-all",
+            f"{what}, d_model {d_model}, T 64, batch {batch}, per step ({long} less {short} steps); both sides with {many}",
+            ours(threads),
+            rivals,
+        )
+
+    def char(self, threads):
+        return self.text("char", "character model, 4 blocks", threads, "200", 2 if threads == 1 else None, 1.8, blocks=4, d_model=128, batch=12)
+
+    def block256(self, threads):
+        return self.text("block256", "one attention + FFN block", threads, "200", None, 1.7, blocks=1, d_model=256, batch=16)
+
+    def moe(self):
+        def rival(label, key, bar=None, threads=1):
+            return Side(f"Debian's PyTorch, {label}", [self.rival("moe_loop.py", "--only", key)], bar=bar, threads=threads, reads=key)
+
+        index, mask, dense = ("loop over experts, each on the tokens of its mask", "loop over experts, each on all tokens times its mask",
+                              "dense FFN of equal active FLOPs")  # fmt: skip
+        rivals = [rival(index, "moe_us", bar=5), rival(mask, "masked_us"), rival(dense, "dense_us")]
+        if CORES > 1:
+            rivals += [rival(f"{label}, {ALL}", key, threads=CORES) for label, key in ((index, "moe_us"), (dense, "dense_us"))]
+        return Workload(
+            "moe",
+            "mixture of experts, E 8, k 2, d_model 64, d_ff 256, 512 tokens, forward + backward; ours with one thread",
+            Side("ffn-train bench", [self.ours("bench", "ffn", "--json", "--seconds", "0.1")], figure=("moe 64", "us")),
+            rivals + self.newer(None, rivals[:1] + rivals[2:3]),
+        )
+
+    def workers(self):
+        long, short = self.steps(20000), self.steps(2000)
+        yield Workload(
+            "workers",
+            f"the study of xor-study with {long} steps, two workers against one",
+            Side("ffn-train -j 2", [self.study(2, long)], workers=2),
+            [Side("ffn-train -j 1", [self.study(1, long)], bar=1.9)],
+            rounds=3,
+        )
+        yield Workload(
+            "workers-short",
+            f"the same with {short} steps: planning and comparing are not shared",
+            Side("ffn-train -j 2", [self.study(2, short)], workers=2),
+            [Side("ffn-train -j 1", [self.study(1, short)])],
+        )
+
+    def help(self):
+        return Workload("help", "--help", Side("ffn-train", [[self.program, "--help"]]), limit_s=0.05, rounds=15)
+
+    def compare(self):
+        prepare = [word.replace("{out}", "{prepared}") for word in self.study(2, self.steps(2000))]
+        compare = Side("ffn-train", [[self.program, "compare", "{prepared}/activations"]])
+        return Workload("compare", "compare of the 240 runs", compare, limit_s=0.3, rounds=15, prepare=prepare)

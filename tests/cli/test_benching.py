@@ -9,7 +9,7 @@ from program import PROGRAM, ROOT, main
 
 sys.path.insert(0, str(ROOT / "scripts/measure"))
 sys.dont_write_bytecode = True
-from benching import figures, instruction_sets, measuring, readme, results, workloads  # noqa: E402
+from benching import instruction_sets, measuring, readme, results, workloads  # noqa: E402
 
 V3, V4 = (instruction_sets.INSTRUCTION_SETS[name] for name in ("v3", "v4"))
 
@@ -61,22 +61,9 @@ class Cells(unittest.TestCase):
 
     def test_every_row_has_the_columns_of_the_header(self):
         ours = workloads.Side("ours", [["a"]])
-        limited = results.table_rows(workloads.Workload("help", "", ours, limit_s=1), {id(ours): [0.5]}, {}, {})[0]
         failed = results.failed_row(workloads.Workload("w", "", ours))
-        for row in (limited, failed):
-            self.assertEqual(len(row), len(results.HEADER))
-        self.assertEqual([row[results.HEADER.index("met")] for row in (limited, failed)], ["yes", "NO"])
-
-    def test_a_layer_that_is_slower_than_libtorchs_at_one_size_has_not_met_the_bar(self):
-        ffn = {"wide 8": {"us": 9, "times_libtorch": 2.5}, "wide 16": {"us": 2000, "times_libtorch": 0.99},
-               "formula gated 8": {"us": 9, "times_libtorch": 1.0}, "formula gated 16": {"us": 9, "times_libtorch": 3}}
-        header, rows = figures.libtorch_table({"ffn": ffn})
-        self.assertEqual(header[1:3], ["8", "16"])
-        self.assertEqual(rows, [["wide", "2.50 (9 µs)", "0.99 (2 ms)", "NO"], ["formula gated", "1.00 (9 µs)", "3.00 (9 µs)", "yes"]])
-
-    def test_products_have_their_layout(self):
-        rows = figures.product_rows({"product": {"8 x 64 by 32, A transposed": {"gflops": 30.0, "blas_gflops": 20.0}}})
-        self.assertEqual(rows, [["8 x 64 by 32", "TN", "30", "20", "1.50"]])
+        self.assertEqual(len(failed), len(results.HEADER))
+        self.assertEqual(failed[results.HEADER.index("met")], "NO")
 
 
 class Readme(unittest.TestCase):
@@ -115,13 +102,13 @@ class PerStep(unittest.TestCase):
     def test_more_steps_that_take_no_longer_are_no_time_per_step(self):
         side = workloads.Side("ours", [["a"]], steps="100", fewer_steps="50")
         measured = measuring.Measuring(V3)
-        measured.once = lambda side, steps, prepared: ({"100": 6.0, "50": 1.0}[steps], {}, 0)
-        self.assertAlmostEqual(measured.side(side, "")[0], 0.1)
-        measured.once = lambda side, steps, prepared: ({"100": 16.0, "50": 31.0}[steps], {}, {"100": 10.0, "50": 30.0}[steps])
-        self.assertAlmostEqual(measured.side(side, "")[0], 0.1)  # compilation is of no step
-        measured.once = lambda side, steps, prepared: (1.0, {}, 0)
+        measured.once = lambda side, steps: ({"100": 6.0, "50": 1.0}[steps], {}, 0)
+        self.assertAlmostEqual(measured.side(side)[0], 0.1)
+        measured.once = lambda side, steps: ({"100": 16.0, "50": 31.0}[steps], {}, {"100": 10.0, "50": 30.0}[steps])
+        self.assertAlmostEqual(measured.side(side)[0], 0.1)  # compilation is of no step
+        measured.once = lambda side, steps: (1.0, {}, 0)
         with self.assertRaisesRegex(RuntimeError, "100 steps took no longer than 50"):
-            measured.side(side, "")
+            measured.side(side)
 
 
 class Pinned(unittest.TestCase):
@@ -142,17 +129,17 @@ class Held(unittest.TestCase):
 
     def test_every_workload_of_ours_says_how_many_threads_it_has(self):
         seen = 0
-        for work in workloads.Catalogue(PROGRAM, quick=True, full=False).all():
+        for work in workloads.Catalogue(PROGRAM, quick=True).all():
             for side in [work.ours, *work.rivals]:
                 for command in side.commands:
                     if "-j" in command:
                         seen += 1
                         self.assertEqual(command[command.index("--threads") + 1], str(side.threads), work.name)
-        self.assertGreaterEqual(seen, 8)
+        self.assertGreaterEqual(seen, 4)
 
     def test_rivals_that_need_a_python_are_there_with_it_alone_and_do_the_same_work(self):
         def rivals(python):
-            works = workloads.Catalogue(PROGRAM, quick=True, full=False, python=python).all()
+            works = workloads.Catalogue(PROGRAM, quick=True, python=python).all()
             return {(work.name, side.label): side.commands for work in works for side in work.rivals}
 
         debian, both = rivals(None), rivals("/venv/python")

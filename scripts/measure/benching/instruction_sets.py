@@ -58,7 +58,7 @@ def available():
 
 
 def environment(isa, threads):
-    """Of every process that is measured. LibTorch in `ffn-train bench` is a rival, too."""
+    """Of every process that is measured."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(CLEARED)}
     env = {**kept, **isa.rivals, "FFN_ISA": isa.name, "OPENBLAS_NUM_THREADS": str(threads)}
     return env if threads == 1 else {**env, **MANY_THREADS}

@@ -2,9 +2,7 @@
 import itertools
 import json
 import os
-import statistics
 import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -50,38 +48,30 @@ def losses_of_scripts(reports):
     return losses
 
 
-def figure_of(report, name, value):
-    return next(m["values"][value] for m in report["measurements"] if m["name"] == name)
-
-
 class Measuring:
     """Under one instruction set."""
 
     def __init__(self, isa):
         self.isa = isa
 
-    def once(self, side, steps, prepared):
+    def once(self, side, steps):
         out = tempfile.mkdtemp(dir=KEPT.name)
-        seconds, printed = run_together(side.commands, {"out": out, "steps": steps, "prepared": prepared}, environment(self.isa, side.threads),
+        seconds, printed = run_together(side.commands, {"out": out, "steps": steps}, environment(self.isa, side.threads),
                                         pinned=side.threads == 1 and not side.workers)  # fmt: skip
-        if side.figure:
-            return figure_of(json.loads(printed[0]), *side.figure) * 1e-6, {}, 0
         if not side.is_script():
             return seconds, losses_of_runs(Path(out)), 0
         reports = [json.loads(text.splitlines()[-1]) for text in printed]
         threads = {report["threads"] for report in reports}
         if threads != {side.threads}:
             raise RuntimeError(f"{side.label} had {threads} threads, not {side.threads}")
-        if side.reads:
-            return reports[0][side.reads] * 1e-6, {}, 0
         loop = max(report["loop_s"] for report in reports)
         return seconds + (side.scale - 1) * loop, losses_of_scripts(reports), side.scale * max(report["compile_s"] for report in reports)
 
-    def side(self, side, prepared):
+    def side(self, side):
         """(seconds, final validation losses per variant, seconds of compilation: part of the seconds, unless those are per step)"""
-        seconds, losses, compile_s = self.once(side, side.steps, prepared)
+        seconds, losses, compile_s = self.once(side, side.steps)
         if side.fewer_steps:
-            fewer, _, fewer_compile_s = self.once(side, side.fewer_steps, prepared)
+            fewer, _, fewer_compile_s = self.once(side, side.fewer_steps)
             longer = (seconds - compile_s) - (fewer - fewer_compile_s)
             if longer <= 0:
                 raise RuntimeError(f"{side.label}: {side.steps} steps took no longer than {side.fewer_steps}; is the machine busy?")
@@ -92,26 +82,10 @@ class Measuring:
         """Seconds of every round, losses of the last one, and seconds of compilation of every round, by side."""
         sides = [workload.ours, *workload.rivals]
         seconds, losses, compile_s = {id(side): [] for side in sides}, {}, {id(side): [] for side in sides}
-        prepared = tempfile.mkdtemp(dir=KEPT.name)
-        if workload.prepare:
-            run_together([workload.prepare], {"prepared": prepared}, environment(self.isa, 1))
         for number in range(rounds):
             for side in sides:
-                value, losses[id(side)], compiling = self.side(side, prepared)
+                value, losses[id(side)], compiling = self.side(side)
                 seconds[id(side)].append(value)
                 compile_s[id(side)].append(compiling)
                 say(f"{workload.name} {number + 1}/{rounds}  {side.label}", value)
         return seconds, losses, compile_s
-
-    def bench(self, program, rounds):
-        """Whole runs of `ffn-train bench`: per group and name the median of every value, in the program's order."""
-        found = {}
-        for number in range(rounds):
-            _, printed = run_together([[str(program), "bench", "--json", "--seconds", "0.2"]], {}, environment(self.isa, 1))
-            for m in json.loads(printed[0])["measurements"]:
-                values = found.setdefault(m["group"], {}).setdefault(m["name"], {})
-                for key, value in m["values"].items():
-                    values.setdefault(key, []).append(value)
-            print(f"bench {number + 1}/{rounds}", file=sys.stderr, flush=True)
-        return {group: {name: {key: statistics.median(each) for key, each in values.items()} for name, values in named.items()}
-                for group, named in found.items()}  # fmt: skip

@@ -2,7 +2,6 @@
 import statistics
 
 from .instruction_sets import INSTRUCTION_SETS
-from .words import duration, verdict
 
 HEADER = ["work", "bar", "ours", "rival", "rival's time", "cores: ours / rival", "ratio (range over rounds)", "without compilation", "met",
           "loss ours: mean, median", "loss rival: mean, median"]  # fmt: skip
@@ -12,6 +11,17 @@ Written by `scripts/measure/against-rivals`, a section per instruction set (`--i
 Cores: threads, or processes × threads. Compilation (`torch.compile`, JAX's `jit`) is part of a process's time, but not of a time per
 step. A loss is the final validation loss, mean and median over runs; seeds draw other numbers on every side, so losses agree in size,
 not in digits."""
+
+
+def duration(seconds):
+    for factor, unit in ((1, "s"), (1e3, "ms")):
+        if seconds * factor >= 1:
+            return f"{seconds * factor:.3g} {unit}" if seconds < 100 else f"{seconds:.0f} s"
+    return f"{seconds * 1e6:.3g} µs"
+
+
+def verdict(met):
+    return "yes" if met else "NO"
 
 
 def mean_and_median(values):
@@ -29,9 +39,6 @@ def loss_cell(losses):
 def table_rows(workload, seconds, losses, compile_s):
     ours = seconds[id(workload.ours)]
     ours_text = duration(statistics.median(ours))
-    if workload.limit_s:
-        met = verdict(statistics.median(ours) < workload.limit_s)
-        return [[workload.name, f"< {duration(workload.limit_s)}", ours_text, "", "", "", "", "", met, "", ""]]
     rows = []
     for rival in workload.rivals:
         theirs = seconds[id(rival)]
@@ -51,14 +58,6 @@ def table_rows(workload, seconds, losses, compile_s):
 
 def failed_row(workload):
     return [workload.name, "", "failed", *[""] * 5, "NO", "", ""]
-
-
-def loss_lines(workload, losses):
-    """One line per side with the loss of every variant."""
-    for side in [workload.ours, *workload.rivals]:
-        if losses.get(id(side)):
-            each = "; ".join(f"{variant}: {mean_and_median(values)}" for variant, values in sorted(losses[id(side)].items()))
-            yield f"- {workload.name}, {side.label}: {each}"
 
 
 def markdown_table(header, rows):

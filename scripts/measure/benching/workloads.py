@@ -17,8 +17,6 @@ class Side:
     scale: int = 1  # the commands do 1/scale of the work: seconds in loops are multiplied, start-up is not
     fewer_steps: str = None  # per step: the commands run again with this in place of {steps}, the difference counts
     steps: str = None
-    reads: str = None  # the measurement is this key of the script's JSON, in microseconds, instead of the wall time
-    figure: tuple = None  # likewise, of `ffn-train bench --json`: (name, value)
 
     def is_script(self):
         return Path(self.commands[0][1]).parent == RIVALS
@@ -34,30 +32,23 @@ class Workload:
     what: str
     ours: Side
     rivals: list = field(default_factory=list)
-    limit_s: float = None  # an absolute bar
     rounds: int = 5
-    prepare: list = None  # a command before the first round, not timed; "{prepared}" is its directory
 
 
 ALL = f"all {CORES} cores"
 
 
 class Catalogue:
-    """The workloads, of their full length or `quick`; `full`: the sequential rival of xor-study does all 240 runs.
+    """The workloads, of their full length or `quick`.
 
     `python`: an interpreter with scripts/measure/rivals/requirements.txt, for rivals beside Debian's PyTorch.
     """
 
-    def __init__(self, program, quick, full, python=None):
-        self.program, self.quick, self.full, self.python = str(program), quick, full, python
+    def __init__(self, program, quick, python=None):
+        self.program, self.quick, self.python = str(program), quick, python
 
     def all(self):
-        alone = [*self.xor_study(), self.xor_run(), self.xor_once(), self.block_study(), self.char(1), self.block256(1), self.moe(), *self.workers(),
-                 self.help(), self.compare()]  # fmt: skip
-        if CORES == 1:
-            return alone
-        many = [self.char(CORES), self.block256(CORES)]
-        return [w for workload in alone for w in [workload, *(m for m in many if m.name == workload.name + "-all")]]
+        return [self.xor_study(), self.xor_once(), self.block_study(), self.char(1), *([self.char(CORES)] if CORES > 1 else [])]
 
     def ours(self, *args):
         return [self.program, "--quiet", *args]
@@ -74,10 +65,6 @@ class Catalogue:
     def steps(self, full):
         return str(full // (10 if self.quick else 1))
 
-    def study(self, jobs, steps):
-        return self.ours("--config", str(ROOT / "experiments/activations.json"), f"train.steps={steps}", "train.target.stop=false", "-o", "{out}", "-j", str(jobs),
-                         "--threads", "1")  # fmt: skip
-
     def xor_study(self):
         steps = self.steps(2000)
 
@@ -88,21 +75,19 @@ class Catalogue:
             return lambda *expansions: self.rival(script, "--steps", steps, "--expansions", *expansions)
 
         stacked, ensemble, jax = (of_widths(script) for script in ("xor_stacked.py", "xor_ensemble.py", "jax_xor.py"))
-        if self.full:
-            one = Side("Debian's PyTorch, one run after the other", [sequential("0", "20")], bar=100)
-            two = Side("Debian's PyTorch, one run after the other, two processes", [sequential("0", "10"), sequential("10", "20")])
-        else:
-            one = Side("Debian's PyTorch, one run after the other (12 of 240 runs, scaled)", [sequential("0", "1")], bar=100, scale=20)
-            two = Side("Debian's PyTorch, one run after the other, two processes (24 of 240 runs, scaled)",
-                       [sequential("0", "1"), sequential("1", "2")], scale=10)  # fmt: skip
+        one = Side("Debian's PyTorch, one run after the other (12 of 240 runs, scaled)", [sequential("0", "1")], bar=100, scale=20)
+        two = Side("Debian's PyTorch, one run after the other, two processes (24 of 240 runs, scaled)",
+                   [sequential("0", "1"), sequential("1", "2")], scale=10)  # fmt: skip
         rivals = [one, two, Side("Debian's PyTorch, stacked by hand", [stacked("1", "2", "4", "8")], bar=4),
                   Side("Debian's PyTorch, stacked by hand, two processes", [stacked("1", "8"), stacked("2", "4")])]  # fmt: skip
         if CORES > 1:
             rivals.append(Side(f"Debian's PyTorch, stacked by hand, {ALL}", [stacked("1", "2", "4", "8")], threads=CORES))
-        yield Workload(
+        study = self.ours("--config", str(ROOT / "experiments/activations.json"), f"train.steps={steps}", "train.target.stop=false", "-o", "{out}",
+                          "-j", "2", "--threads", "1")  # fmt: skip
+        return Workload(
             "xor-study",
             f"240 XOR runs: 3 activations, 4 widths, 20 seeds, d_model 8, batch 64, {steps} steps; ours with 2 workers",
-            Side("ffn-train -j 2", [self.study(2, steps)], workers=2),
+            Side("ffn-train -j 2", [study], workers=2),
             rivals
             + self.newer(
                 10, [rivals[0], *rivals[2:4]],
@@ -113,37 +98,20 @@ class Catalogue:
             ),
         )
 
-    def one_xor_run(self, steps):
-        """Commands of ours, of PyTorch's and of JAX's."""
+    def xor_once(self):
+        steps = self.steps(2000)
         # At the config's rate the loss is exactly 0 long before the end: gradients of nothing, and losses that compare nothing.
         ours = self.ours("--config", str(ROOT / "configs/xor.json"), f"train.steps={steps}", "train.eval_every=10", "train.optimizer.lr=1e-5", "-o", "{out}",
                          "-j", "1", "--threads", "1")  # fmt: skip
         same = ["--activations", "relu", "--expansions", "4", "--seeds", "0", "1", "--steps", steps, "--eval-every", "10", "--lr", "1e-5"]
-        return ours, self.rival("xor_sequential.py", *same), self.rival("jax_xor.py", *same)
-
-    def xor_run(self):
-        long, short = ("2000", "500") if self.quick else ("40000", "2000")
-        ours, pytorch, jax = self.one_xor_run("{steps}")
-        rivals = [Side("Debian's PyTorch, 1 thread", [pytorch], bar=4, steps=long, fewer_steps=short)]
-        if CORES > 1:
-            rivals.append(Side(f"Debian's PyTorch, {ALL}", [pytorch], bar=4, threads=CORES, steps=long, fewer_steps=short))
-        return Workload(
-            "xor-run",
-            f"one XOR run, d_model 8, d_ff 32, batch 64, per step ({long} less {short} steps); ours with one thread",
-            Side("ffn-train --threads 1", [ours], steps=long, fewer_steps=short),
-            rivals + self.newer(4, rivals[:1], Side("PyTorch 2, torch.compile", [[*pytorch, "--compile"]]), Side("JAX, scan", [jax])),
-        )
-
-    def xor_once(self):
-        steps = self.steps(2000)
-        ours, pytorch, jax = self.one_xor_run(steps)
+        pytorch, jax = self.rival("xor_sequential.py", *same), self.rival("jax_xor.py", *same)
         debian = Side("Debian's PyTorch, 1 thread", [pytorch], bar=10)
         return Workload(
             "xor-once",
-            f"the run of xor-run with {steps} steps, whole processes; ours with one thread",
+            f"one XOR run, d_model 8, d_ff 32, batch 64, {steps} steps, whole processes; ours with one thread",
             Side("ffn-train --threads 1", [ours]),
             [debian] + self.newer(10, [debian], Side("PyTorch 2, torch.compile", [[*pytorch, "--compile"]]), Side("JAX, scan", [jax])),
-        )  # fmt: skip
+        )
 
     def block_study(self):
         steps = self.steps(500)
@@ -173,76 +141,28 @@ class Catalogue:
             rounds=3,
         )
 
-    def text(self, name, what, threads, long, bar, gain, blocks, d_model, batch):
-        """A step of configs/text.json at another size, ours and PyTorch's with as many threads; ours with many threads against ours
-        with one (`gain`: the bar of two threads)."""
-        long, short = ("30", "10") if self.quick else (long, "20")
+    def char(self, threads):
+        """A step of configs/text.json at another size with as many threads on both sides, and with many threads against one."""
+        long, short = ("30", "10") if self.quick else ("200", "20")
+        many = "1 thread" if threads == 1 else ALL
 
         def ours(threads):
-            command = self.ours("--config", str(ROOT / "configs/text.json"), f"model.blocks={blocks}", f"model.d_model={d_model}",
-                                f"train.batch_size={batch}", "train.steps={steps}", "-o", "{out}", "-j", "1", "--threads", str(threads))  # fmt: skip
+            command = self.ours("--config", str(ROOT / "configs/text.json"), "model.blocks=4", "model.d_model=128", "train.batch_size=12", "train.steps={steps}",
+                                "-o", "{out}", "-j", "1", "--threads", str(threads))  # fmt: skip
             return Side(f"ffn-train --threads {threads}", [command], threads=threads, steps=long, fewer_steps=short)
 
-        same = ["--steps", "{steps}", "--blocks", str(blocks), "--d-model", str(d_model), "--batch", str(batch)]
-        pytorch = self.rival("char.py", *same)
-        many = "1 thread" if threads == 1 else ALL
-        debian = Side(f"Debian's PyTorch, {many}", [pytorch], bar=bar, threads=threads, steps=long, fewer_steps=short)
+        pytorch = self.rival("char.py", "--steps", "{steps}")
+        debian = Side(f"Debian's PyTorch, {many}", [pytorch], bar=2 if threads == 1 else None, threads=threads, steps=long, fewer_steps=short)
         rivals = [debian] + self.newer(
-            1.5 if bar else None, [debian],
+            1.5 if threads == 1 else None, [debian],
             Side(f"PyTorch 2, torch.compile, {many}", [[*pytorch, "--compile"]], threads=threads),
-            Side(f"JAX, scan, {many}", [self.rival("jax_char.py", *same)], threads=threads),
+            Side(f"JAX, scan, {many}", [self.rival("jax_char.py", "--steps", "{steps}")], threads=threads),
         )  # fmt: skip
         if threads > 1:
-            rivals.append(replace(ours(1), bar=gain if threads == 2 else None))
+            rivals.append(replace(ours(1), bar=1.8 if threads == 2 else None))
         return Workload(
-            name if threads == 1 else name + "-all",
-            f"{what}, d_model {d_model}, T 64, batch {batch}, per step ({long} less {short} steps); both sides with {many}",
+            "char" if threads == 1 else "char-all",
+            f"character model, 4 blocks, d_model 128, T 64, batch 12, per step ({long} less {short} steps); both sides with {many}",
             ours(threads),
             rivals,
         )
-
-    def char(self, threads):
-        return self.text("char", "character model, 4 blocks", threads, "200", 2 if threads == 1 else None, 1.8, blocks=4, d_model=128, batch=12)
-
-    def block256(self, threads):
-        return self.text("block256", "one attention + FFN block", threads, "200", None, 1.7, blocks=1, d_model=256, batch=16)
-
-    def moe(self):
-        def rival(label, key, bar=None, threads=1):
-            return Side(f"Debian's PyTorch, {label}", [self.rival("moe_loop.py", "--only", key)], bar=bar, threads=threads, reads=key)
-
-        index, mask, dense = ("loop over experts, each on the tokens of its mask", "loop over experts, each on all tokens times its mask",
-                              "dense FFN of equal active FLOPs")  # fmt: skip
-        rivals = [rival(index, "moe_us", bar=5), rival(mask, "masked_us"), rival(dense, "dense_us")]
-        if CORES > 1:
-            rivals += [rival(f"{label}, {ALL}", key, threads=CORES) for label, key in ((index, "moe_us"), (dense, "dense_us"))]
-        return Workload(
-            "moe",
-            "mixture of experts, E 8, k 2, d_model 64, d_ff 256, 512 tokens, forward + backward; ours with one thread",
-            Side("ffn-train bench", [self.ours("bench", "ffn", "--json", "--seconds", "0.1")], figure=("moe 64", "us")),
-            rivals + self.newer(None, rivals[:1] + rivals[2:3]),
-        )
-
-    def workers(self):
-        long, short = self.steps(20000), self.steps(2000)
-        yield Workload(
-            "workers",
-            f"the study of xor-study with {long} steps, two workers against one",
-            Side("ffn-train -j 2", [self.study(2, long)], workers=2),
-            [Side("ffn-train -j 1", [self.study(1, long)], bar=1.9)],
-            rounds=3,
-        )
-        yield Workload(
-            "workers-short",
-            f"the same with {short} steps: planning and comparing are not shared",
-            Side("ffn-train -j 2", [self.study(2, short)], workers=2),
-            [Side("ffn-train -j 1", [self.study(1, short)])],
-        )
-
-    def help(self):
-        return Workload("help", "--help", Side("ffn-train", [[self.program, "--help"]]), limit_s=0.05, rounds=15)
-
-    def compare(self):
-        prepare = [word.replace("{out}", "{prepared}") for word in self.study(2, self.steps(2000))]
-        compare = Side("ffn-train", [[self.program, "compare", "{prepared}/activations"]])
-        return Workload("compare", "compare of the 240 runs", compare, limit_s=0.3, rounds=15, prepare=prepare)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A character model, four blocks unless told otherwise: the rival of `char` and `block256`, with the training of configs/text.json."""
+"""A character model of four blocks: the rival of `char`, with the training of configs/text.json."""
 import argparse
 import math
 import time
@@ -10,12 +10,9 @@ from common import Transformer, adamw, report, torch, train
 parser = argparse.ArgumentParser()
 parser.add_argument("--file", type=Path, default="/usr/share/common-licenses/GPL-3")
 parser.add_argument("--steps", type=int, default=100)
-parser.add_argument("--blocks", type=int, default=4)
-parser.add_argument("--d-model", type=int, default=128)
-parser.add_argument("--batch", type=int, default=12)
 parser.add_argument("--compile", action="store_true")
 args = parser.parse_args()
-LENGTH, LR, EVAL_EVERY, EVAL_EXAMPLES, WARMUP, FINAL_FRACTION = 64, 0.003, 100, 512, 50, 0.1
+D_MODEL, BLOCKS, BATCH, LENGTH, LR, EVAL_EVERY, EVAL_EXAMPLES, WARMUP, FINAL_FRACTION = 128, 4, 12, 64, 0.003, 100, 512, 50, 0.1
 
 
 def rate_factor(step):
@@ -33,10 +30,10 @@ ids = torch.tensor([alphabet[character] for character in text])
 train_ids, valid_ids = ids.split([len(ids) - len(ids) // 10, len(ids) // 10])
 
 windows = train_ids.unfold(0, LENGTH + 1, 1)
-batches = windows[torch.randint(len(windows), (args.steps, args.batch))]
+batches = windows[torch.randint(len(windows), (args.steps, BATCH))]
 valid = valid_ids.unfold(0, LENGTH + 1, LENGTH)[:EVAL_EXAMPLES]
 
-model = Transformer(len(alphabet), LENGTH, args.d_model, args.blocks, heads=4, activation="gelu", dropout=0.1)
+model = Transformer(len(alphabet), LENGTH, D_MODEL, BLOCKS, heads=4, activation="gelu", dropout=0.1)
 optimizer = adamw(model.parameters(), LR, weight_decay=0.1)
 schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, rate_factor)
 final = train(

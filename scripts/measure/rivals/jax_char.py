@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The character model of char.py with JAX: all steps in one scan; a rival of `char` and `block256`."""
+"""The character model of char.py with JAX: all steps in one scan; a rival of `char`."""
 import argparse
 import time
 from functools import partial
@@ -11,11 +11,8 @@ from jax_common import adamw, init_transformer, np, optax, report, run, train, t
 parser = argparse.ArgumentParser()
 parser.add_argument("--file", type=Path, default="/usr/share/common-licenses/GPL-3")
 parser.add_argument("--steps", type=int, default=100)
-parser.add_argument("--blocks", type=int, default=4)
-parser.add_argument("--d-model", type=int, default=128)
-parser.add_argument("--batch", type=int, default=12)
 args = parser.parse_args()
-LENGTH, LR, EVAL_EVERY, EVAL_EXAMPLES, WARMUP, FINAL_FRACTION = 64, 0.003, 100, 512, 50, 0.1
+D_MODEL, BLOCKS, BATCH, LENGTH, LR, EVAL_EVERY, EVAL_EXAMPLES, WARMUP, FINAL_FRACTION = 128, 4, 12, 64, 0.003, 100, 512, 50, 0.1
 
 began = time.perf_counter()
 text = args.file.read_text(encoding="utf-8")
@@ -24,9 +21,9 @@ ids = np.array([alphabet[character] for character in text], np.int32)
 train_ids, valid_ids = np.split(ids, [len(ids) - len(ids) // 10])
 windows = np.lib.stride_tricks.sliding_window_view(train_ids, LENGTH + 1)
 rng = np.random.default_rng(0)
-batches = windows[rng.integers(len(windows), size=(args.steps, args.batch))]  # (steps, B, T + 1)
+batches = windows[rng.integers(len(windows), size=(args.steps, BATCH))]  # (steps, B, T + 1)
 valid = np.lib.stride_tricks.sliding_window_view(valid_ids, LENGTH + 1)[::LENGTH][:EVAL_EXAMPLES]
-first = init_transformer(rng, len(alphabet), LENGTH, args.d_model, args.blocks)
+first = init_transformer(rng, len(alphabet), LENGTH, D_MODEL, BLOCKS)
 rate = optax.warmup_cosine_decay_schedule(LR / WARMUP, LR, WARMUP, max(args.steps, WARMUP + 1), end_value=FINAL_FRACTION * LR)
 optimizer = optax.chain(optax.clip_by_global_norm(1.0), adamw(rate, weight_decay=0.1))
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""XOR runs with JAX: training is a scan, the seeds of a variant one vmap; a rival of `xor-study`, `xor-run` and `xor-once`."""
+"""XOR runs with JAX: training is a scan, the seeds of a variant one vmap; a rival of `xor-study` and `xor-once`."""
 import argparse
 import time
 

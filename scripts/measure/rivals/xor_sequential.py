@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""XOR runs one after the other, as a plain PyTorch script does them: the rival of `xor-study` and `xor-run`."""
+"""XOR runs one after the other, as a plain PyTorch script does them: the rival of `xor-study` and `xor-once`."""
 import argparse
 import time
 

@@ -18,7 +18,7 @@ class Checksum {
 
   void add(const void* bytes, std::size_t size);
   void add(const std::string& bytes) { add(bytes.data(), bytes.size()); }
-  /// Of everything added so far: "xxh3:" and 32 lower-case hexadecimal digits.
+  /// The checksum of everything added so far: "xxh3:" and 32 lower-case hexadecimal digits.
   std::string text() const;
   std::uint64_t size() const { return size_; }  ///< bytes added
 
@@ -28,7 +28,7 @@ class Checksum {
   std::uint64_t size_ = 0;
 };
 
-/// Of all the bytes at once, as Checksum::text().
+/// The checksum of all bytes at once, as Checksum::text().
 std::string checksum_of(const std::string& bytes);
 
 }  // namespace ffn

@@ -33,7 +33,7 @@ class Error : public std::runtime_error {
   std::string hint_;
 };
 
-/// What to tell a person about any exception: its text, or in words what the standard library names by a type.
+/// An exception's text for people; types of the standard library are put into words.
 std::string reason_of(const std::exception& error);
 
 /// One thing wrong with a config: where it stands and what to change.

@@ -34,12 +34,12 @@ std::filesystem::path absolute_path(const std::filesystem::path& path);
 /// The path with the user's home directory for a leading "~/", which a shell leaves where it stands behind a "=".
 std::string expand_home(const std::string& path);
 
-// What is there. Absent is only what ENOENT, ENOTDIR or ENAMETOOLONG say is absent; every other refusal throws ReadError, which names the
-// path: an answer that took it for absent would be another answer.
+// Queries of paths. A path is absent only if the system says ENOENT, ENOTDIR or ENAMETOOLONG. Every other refusal throws ReadError, which
+// names the path, because taking an unreadable file for an absent one changes answers.
 
 /// Through links, as stat(2); `not_found` where nothing is.
 std::filesystem::file_type type_of(const std::filesystem::path& path);
-/// Of a link itself, as lstat(2).
+/// The type of a link itself, as lstat(2).
 std::filesystem::file_type link_type_of(const std::filesystem::path& path);
 /// Through links: a link that leads nowhere does not exist.
 bool path_exists(const std::filesystem::path& path);

@@ -13,7 +13,7 @@
 
 namespace ffn {
 
-/// Where a value was written. Line and column count from 1; 0 where there are none (an override).
+/// The place of a value in its source. Line and column count from 1; 0 if there are none (an override).
 struct Origin {
   std::string source;     ///< as the user named it: "configs/xor.json", "override 'train.steps=5'"
   std::string directory;  ///< where relative paths inside this value start
@@ -32,7 +32,7 @@ class Document {
 
   /// Origin of the value at a JSON pointer, or of its nearest ancestor that has one.
   const Origin& origin(const std::string& pointer) const;
-  /// Of a value that was replaced: what stood below it is forgotten.
+  /// Sets the origin of a replaced value and forgets the origins below it.
   void set_origin(const std::string& pointer, Origin origin);
 
   /// A layer on top of everything so far, for values that are put there together.

@@ -35,7 +35,7 @@ class Loader {
  public:
   explicit Loader(const ShippedFiles& shipped) : shipped_(shipped) {}
 
-  // What the user named: it may be a pipe, or a shipped file.
+  // Loads a file that the user named: it may be a pipe, or a shipped file.
   const Document& load_named(const fs::path& path) {
     if (is_shipped(path) && !path_exists(path)) return load_shipped(path.lexically_normal());
     const fs::path name = identity(path);

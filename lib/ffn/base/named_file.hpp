@@ -17,7 +17,7 @@ struct FileKind {
 /// Whether the file is empty or has the kind's mark. Throws UsageError where it cannot be read.
 bool is_of(const FileKind& kind, const std::filesystem::path& path);
 
-/// Who chose a path. A pipe or device at a path that the user did not name is an error: nothing reads from it.
+/// Chooser of a path. A pipe or device at a path that the user did not name is an error and is not read.
 enum class Chosen { by_person, by_program };
 
 class NamedFile {

@@ -67,7 +67,7 @@ struct NamedRole {
   const char* part;
   Role role;
 };
-// Of two that occur in a name the first counts: router.gate is the router's.
+// The first row that occurs in a name wins: router.gate is the router's.
 constexpr NamedRole kNamedRoles[] = {{"router", Role::router},       {"norm", Role::norm},
                                      {"query", Role::query},         {"key", Role::key},
                                      {"value", Role::value},         {"output", Role::attention_output},

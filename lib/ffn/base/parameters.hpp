@@ -1,4 +1,4 @@
-// What a parameter is (name, shape, start, form in a weight file, whether it decays) and how the parameters of a model stand
+// A parameter's description (name, shape, start, form in a weight file, whether it decays), and the layout of a model's parameters
 // side by side in one row of floats. Torch-free: the fused step trains on such rows, nn's modules are views of them.
 #pragma once
 
@@ -23,7 +23,7 @@ struct Init {
   static Init fan_in(std::int64_t d_in);
 };
 
-/// What a parameter looks like in a weight file.
+/// A parameter's form in a weight file.
 enum class Export {
   as_is,         ///< same shape
   linear,        ///< (D_in, D_out) here, (D_out, D_in) there: torch.nn.Linear's layout
@@ -31,7 +31,7 @@ enum class Export {
   expert_linear  ///< (E, D_in, D_out) here, E tensors of (D_out, D_in) there
 };
 
-/// What a parameter is for. How it starts, whether it decays and how it is updated may go by it.
+/// A parameter's purpose. Its start, its decay and its updates may depend on it.
 enum class Role {
   other,      ///< of a formula: what has none of the names below
   embedding,  ///< the map or the embedding that tokens enter by

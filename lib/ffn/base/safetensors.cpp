@@ -46,7 +46,7 @@ std::string header_text(const std::vector<const TensorData*>& tensors, const std
   return header;
 }
 
-// Of the tensors, by name, and of all other metadata.
+// The checksum of the tensors, by name, and of all other metadata.
 std::string content_checksum(const TensorFile& file) {
   Checksum sum;
   const auto add = [&](const std::string& text) { sum.add(text.c_str(), text.size() + 1); };  // the 0 ends it

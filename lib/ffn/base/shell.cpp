@@ -8,7 +8,7 @@ namespace ffn {
 
 namespace {
 
-// What a terminal would not show, as bash, ksh and zsh read it: $'\xff'.
+// Escapes bytes that a terminal would not show, as bash, ksh and zsh read them: $'\xff'.
 std::string in_codes(const std::string& word) {
   std::string out = "$'";
   for (const char c : word) {

@@ -43,13 +43,13 @@ struct TensorData {
   std::string bytes;
 };
 
-/// What a file of tensors holds: the tensors, and strings about them (safetensors' __metadata__).
+/// The content of a file of tensors: the tensors, and strings about them (safetensors' __metadata__).
 struct TensorFile {
   std::vector<TensorData> tensors;
   std::map<std::string, std::string> metadata;
 };
 
-/// What keeps `found` from standing in for `expected`: one line each for a tensor that is missing, has another shape or
+/// The differences that keep `found` from replacing `expected`: a line per tensor that is missing, has another shape or
 /// dtype, or is not expected. Bytes and order do not count. Empty if they fit.
 std::vector<std::string> tensor_differences(const std::vector<TensorData>& expected, const std::vector<TensorData>& found);
 

@@ -99,7 +99,7 @@ std::size_t fitting_prefix(const std::string& text, std::size_t width) { return 
 
 namespace {
 
-// What styled() and the log write: ECMA-48, SGR. They colour, and can do no harm.
+// Harmless colour sequences that styled() and the log write: ECMA-48, SGR.
 constexpr const char* kColors[] = {"\033[0m",  "\033[1m",  "\033[2m",  "\033[31m",   "\033[32m",  "\033[33m",
                                    "\033[34m", "\033[35m", "\033[36m", "\033[1;31m", "\033[1;33m"};
 

@@ -32,7 +32,7 @@ std::string printable(const std::string& text, bool keep_colors = false);
 /// printable() on one line: line feeds and tabs become '?', too.
 std::string without_controls(const std::string& text);
 
-/// What printable() does not show, and line feeds and tabs, by their numbers: "\x1b", "\u202e".
+/// Escapes by number the characters that printable() does not show, line feeds and tabs: "\x1b", "\u202e".
 std::string with_codes(const std::string& text);
 
 /// How many bytes of the text do not wait for another: less than all where it ends within a character, a colour or a line's end.

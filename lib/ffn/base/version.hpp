@@ -1,4 +1,4 @@
-// What this build was made from.
+// Version and commit of this build.
 #pragma once
 
 namespace ffn {

@@ -88,7 +88,7 @@ class KnownEntries {
     on_disk_.erase(directory);
   }
 
-  // What has to be flushed before files in `places` can be called safe: these, and those above as far as entries are not known.
+  // The directories to flush before files in `places` are safe: `places`, and their parents whose entries are not known to be flushed.
   std::set<fs::path> needed_for(const std::set<fs::path>& places) {
     const std::lock_guard<std::mutex> lock(mutex_);
     std::set<fs::path> directories = places;

@@ -1,4 +1,4 @@
-// What no model, or no linear one, can pass on a task.
+// Ceilings of a task: for any model, and for linear models.
 #pragma once
 
 #include <optional>

@@ -8,7 +8,7 @@ namespace ffn {
 
 TaskShape shape_of(const FunctionConfig& config);
 
-/// Of targets far from 1 in size: that they are not standardised, and what to write; empty of others.
+/// A note that targets far from 1 in size are not standardised, and what to write; empty for other targets.
 std::string describe_targets(const FunctionConfig& config);
 
 class FunctionTask final : public Task {

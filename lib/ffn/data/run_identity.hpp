@@ -1,4 +1,4 @@
-// What makes two runs the same. Stands here because a text counts by its content: configs describe, and read no data.
+// A run's identity. It is in this room because a text counts by its content, and configs read no data.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -18,8 +18,8 @@ struct DataFile {
 /// The files that a task reads: its fields that are paths.
 std::vector<DataFile> data_files(TaskConfig task);
 
-/// What the identity is taken of: keys at other values than their defaults (config/config_values.hpp), by path. `text`: data_hash_now(),
-/// which stands for the paths of data files.
+/// The values that the identity hashes: keys that differ from their defaults (config/config_values.hpp), by path. `text`: data_hash_now(),
+/// in place of the paths of data files.
 Json identity_json(const RunConfig& config, const std::string& text);
 
 /// SHA-256 (first 16 hex digits) of what a run is: the resolved config without its name, paths and what computes it, with the

@@ -16,7 +16,8 @@ namespace ffn {
 
 namespace {
 
-/// What is held out of a task's data, all but the data: equal where it is the same; empty where examples are drawn without end.
+/// Identifies the held-out part of a task's data, without the data. Equal descriptions hold out the same part; empty if examples are
+/// drawn without end.
 struct HeldOutPart {
   std::int64_t seed;
 

@@ -91,7 +91,7 @@ TableTask::TableTask(const TableConfig& config, std::vector<DataSeeds> seeds)
 
 TaskShape TableTask::shape() const { return shape_of_table(*table_); }
 
-// Those held out first. Rows that are alike stay together: of those that the fraction cuts apart, the rest are left out.
+// Row indices, held-out rows first. Equal rows stay together: of a group that the fraction divides, the rest is left out.
 std::vector<std::uint32_t> TableTask::drawn_rows(RandomStream& random) const {
   std::vector<std::uint32_t> rows(static_cast<std::size_t>(table_->num_rows())), place(rows.size());
   std::iota(rows.begin(), rows.end(), 0u);

@@ -17,7 +17,7 @@ struct Scale {
   double back(double x) const { return x * deviation + mean; }
 };
 
-/// What a table run has learnt from: its columns, without rows.
+/// A table run's training table: its columns, without rows.
 struct TrainedTable {
   DataTable columns;
   std::vector<Scale> inputs;

@@ -26,7 +26,7 @@ struct DataSeeds {
   std::uint64_t train, validation;
 };
 
-/// Where one run's batch is written: `tokens` (B, T) or `vectors` (B, width), and `labels` (B·T) or `values` (B·T, width).
+/// Destination of one run's batch: `tokens` (B, T) or `vectors` (B, width), and `labels` (B·T) or `values` (B·T, width).
 struct BatchPlace {
   std::int64_t* tokens = nullptr;
   float* vectors = nullptr;
@@ -53,15 +53,15 @@ class Task {
   std::int64_t num_runs() const { return static_cast<std::int64_t>(seeds_.size()); }
   /// data_hash_now() of the very bytes that it read; empty for a task without data files.
   virtual std::string data_hash() const { return ""; }
-  /// What a user of the weights of run `run` has to know ("alphabet" of a text).
+  /// Facts that using the weights of run `run` requires ("alphabet" of a text).
   virtual std::map<std::string, std::string> metadata(std::size_t /*run*/) const { return {}; }
   /// The size of 1 of a target's numbers in its own unit, where the network is given it standardised.
   virtual double target_unit(std::size_t /*run*/) const { return 1; }
   /// The class or the number that answers best whatever the inputs, by what run `run` trains on; none where that is not measured.
   virtual std::optional<double> constant_answer(std::size_t /*run*/) const { return {}; }
-  /// Of each class among what run `run` trains on; none where that is not measured.
+  /// The share of each class in the training data of run `run`; empty if it is not measured.
   virtual std::vector<double> class_frequencies(std::size_t /*run*/) const { return {}; }
-  /// Where example `example` of validation() stands in its file, counted from 1.
+  /// The row of example `example` of validation() in its file, counted from 1.
   virtual std::int64_t row_number(std::size_t /*run*/, std::int64_t example) const { return example + 1; }
 
  protected:

@@ -36,7 +36,7 @@ std::string group_of(const fs::path& run, const RunConfig& config) {
   return variant == config.name ? variant : config.name + "/" + variant;
 }
 
-// Of the newest event file that stands there, the second at which it was begun; 0 without any.
+// The second at which the newest event file in the directory was begun; 0 without any.
 std::int64_t newest_in(const fs::path& run) {
   std::int64_t newest = 0;
   for (const auto& entry : entries_of(run)) {

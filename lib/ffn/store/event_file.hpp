@@ -12,7 +12,7 @@
 
 namespace ffn {
 
-/// What the names of event files begin with; TensorBoard reads those of a directory in the order of their names.
+/// Prefix of event files' names; TensorBoard reads the files of a directory in the order of their names.
 inline constexpr const char* kEventFilePrefix = "events.out.tfevents.";
 
 /// The events of an evaluation: its scalars at `origin` and its training seconds.

@@ -18,10 +18,10 @@ std::uint32_t masked_crc32c(std::string_view bytes);
 /// A message as it stands in a file: its length, and a checksum of both. A reader stops at a wrong length and drops a wrong message.
 std::string event_record(std::string_view message);
 
-/// What a file begins with.
+/// The first event of a file.
 std::string version_event(double wall_time);
 
-/// That what follows begins anew: TensorBoard forgets what earlier files of the directory said, if those began so as well.
+/// Marks a new beginning: TensorBoard forgets earlier files of the directory that began with this event, too.
 std::string beginning_event(double wall_time);
 
 /// Values of one step; they are kept in single precision.

@@ -33,7 +33,7 @@ double value_from(const Json& value);
 /// Seconds: finite, not negative. Throws nlohmann's exceptions.
 double seconds_from(const Json& value);
 
-/// What another file vouches for.
+/// A file's size and checksum, as another file keeps them.
 Json facts_json(const FileFacts& facts);
 FileFacts facts_from(const Json& json);
 

@@ -30,7 +30,7 @@ bool means_no_locks(int reason) {
   throw SystemError(what, hint);
 }
 
-// Of the open file, not of the process as with F_SETLK: two locks of one process exclude each other, too.
+// A lock of the open file, not of the process as with F_SETLK: two locks of one process exclude each other, too.
 struct flock lock_of(short type, std::int64_t byte) {
   struct flock lock = {};
   lock.l_type = type;

@@ -1,5 +1,5 @@
-// What the program has to say besides results: to stderr for a person, to log.txt with times. Behind it is spdlog, which no
-// header of ours includes: it would cost every file a second of compiling.
+// Messages besides results: to stderr for a person, to log.txt with times. spdlog writes them; no header of ours includes it,
+// because it would cost every file a second of compiling.
 #pragma once
 
 #include <filesystem>

@@ -66,7 +66,7 @@ std::string read_text(const fs::path& path) {
   return read_file_if_there(path, "metrics file", ExitCode::data, kMaxMetricsBytes).value_or("");
 }
 
-// Of a file that somebody vouches for.
+// The text of a file that has to exist.
 std::string read_vouched_text(const fs::path& path) {
   auto text = read_file_if_there(path, "metrics file", ExitCode::data, kMaxMetricsBytes);
   if (!text) throw DataError(path.string() + " is missing");

@@ -30,8 +30,8 @@ struct MetricValues {
   std::vector<double> values;
 };
 
-/// Those of `names` over a whole run, oldest first. With `facts` the file has to be what they vouch for (DataError otherwise), and is read
-/// an order of magnitude faster, as metrics_lines() writes it.
+/// The metrics `names` over a whole run, oldest first. With `facts` the file has to match them (DataError otherwise), and is read an order
+/// of magnitude faster, as metrics_lines() writes it.
 std::vector<MetricValues> read_metric_rows(const std::filesystem::path& path, const std::vector<std::string>& names,
                                            const FileFacts* facts);
 

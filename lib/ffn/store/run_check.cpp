@@ -35,7 +35,7 @@ std::string without_prefix(const std::string& what, const fs::path& directory) {
   return what.rfind(prefix, 0) == 0 ? what.substr(prefix.size()) : what;
 }
 
-// What differs from what a summary vouches for: "metrics.jsonl: 120 bytes instead of 4096".
+// Differences of the files from the summary's: "metrics.jsonl: 120 bytes instead of 4096".
 std::vector<std::string> file_differences(const RunDirectory& directory, const RunSummary& summary) {
   std::vector<std::string> out;
   for (const auto& [name, facts] : summary.files) {

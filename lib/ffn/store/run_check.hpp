@@ -42,8 +42,8 @@ std::string lacking_files(const RunConfig& config, const RunSummary& summary);
 /// The record of a run whose file of weights holds those that were trained. Throws DataError where it does not, or is not there.
 RunRecord require_trained(const RunDirectory& directory, const std::filesystem::path& weights);
 
-/// Who trains a run holds this lock, which the system releases when its holder dies, however that happens. Nothing when another process
-/// (or another claim of this one) has the run. Creates the directory that the run's own stands in, not those above.
+/// Locks a run for training; the system releases the lock however its holder dies. Empty if another process, or another claim of this
+/// one, has the run. Creates the parent of the run's directory, but none above it.
 std::optional<LockFile> claim_run(const std::filesystem::path& run);
 
 }  // namespace ffn

@@ -19,7 +19,7 @@ std::string run_directory_name(std::int64_t seed, const std::string& identity);
 /// Whether it has such a name.
 bool is_run_directory_name(const std::string& name);
 
-/// Where a study has one of its runs.
+/// The place of a run in its study.
 struct RunPlace {
   std::string label;  ///< of the directory above the run's: the variant's name
   std::int64_t seed = 0;
@@ -77,7 +77,7 @@ class RunDirectory {
   std::filesystem::path path_;
 };
 
-/// Of a run that begins. How many threads there were leaves no trace in its config.
+/// The record of a run that begins. Its config does not keep the number of threads.
 RunRecord new_record(RunConfig config, const std::string& identity);
 /// The config that is kept in a record, or another version's DataError.
 RunConfig config_of(const RunRecord& record, const RunDirectory& directory);

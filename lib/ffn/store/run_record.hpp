@@ -65,7 +65,7 @@ struct RunSummary {
   std::optional<Hit> hit;
   std::optional<Divergence> divergence;
   std::vector<std::string> computed_by;  ///< as in RunResult
-  /// Those that `keep` asks for beside run.json.
+  /// The files that `keep` asks for, without run.json.
   std::map<std::string, FileFacts> files = {};
 
   const MetricSummary* find(const std::string& metric) const;  ///< null if it was never measured
@@ -110,7 +110,7 @@ struct RunRecord {
   JsonValue sessions = JsonValue::array();  ///< provenance: who trained it, oldest first
 };
 
-/// Where a session's numbers come from: command, engine and what it finds out by itself (version and commit of the build, host, CPU).
+/// A session's provenance: command, engine, and what the function finds out (version and commit of the build, host, CPU).
 Json session_json(const std::vector<std::string>& argv, const EngineInfo& engine, const std::string& started,
                   std::optional<std::int64_t> resumed_at);
 

@@ -35,7 +35,7 @@ RunState state_of(RunEnd end) {
   return end == RunEnd::done ? RunState::done : end == RunEnd::diverged ? RunState::diverged : RunState::interrupted;
 }
 
-// What is kept while files wait: the weights are on file already.
+// The result to keep while files wait: the weights are already written.
 RunResult without_weights(const RunResult& result) {
   return {result.end, result.steps, result.train_seconds, result.hit, result.divergence, {}, result.metadata, result.computed_by};
 }
@@ -72,7 +72,7 @@ void RunRecorder::prepared(const TaskShape& shape, const std::string& text) {
   if (second_) second_->prepared(shape, text);
 }
 
-// What earlier training left and this one must not find.
+// Removes files of earlier training that this one must not find.
 void RunRecorder::clear_for(std::size_t run) {
   const RecordedRun& recorded = runs_[run];
   remove_temporaries(recorded.directory.path());
@@ -204,7 +204,7 @@ void RunRecorder::fail_unfinished(const std::string& reason) {
   try {
     commit();
   } catch (const std::exception&) {
-    // What could not be put in place has failed, too; `reason` is what came first.
+    // Runs whose files could not be put in place fail below; `reason` came first.
   }
   for (std::size_t i = 0; i < runs_.size(); ++i) {
     auto& progress = progress_[i];

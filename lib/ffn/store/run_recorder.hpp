@@ -26,9 +26,9 @@ struct RecordedRun {
 /// On construction every run gets its directory and a run.json that says "running". A run that starts at 0 loses what an earlier attempt
 /// left; one that resumes keeps the metrics up to its checkpoint, so that the files come out as if it had never stopped (times aside).
 /// A run of which the summary alone is kept has metrics.jsonl only while a checkpoint rests on it.
-/// What the runs of a cohort finish or checkpoint at the same step is written as it comes but appears together, after one
-/// flush: as soon as no run is left that could add to it, at the latest with the next stepped().
-/// Everything that is written can throw SystemError, out of the engine's train(); so does a directory that is gone.
+/// Files of runs that finish or checkpoint at the same step are written at once but appear together, after one flush: as soon as
+/// no run can add to them, at the latest with the next stepped().
+/// Every write, and a directory that is gone, can throw SystemError out of the engine's train().
 class RunRecorder final : public TrainObserver {
  public:
   RunRecorder(std::vector<RecordedRun> runs, const std::vector<std::string>& argv, const EngineInfo& engine);
@@ -53,7 +53,7 @@ class RunRecorder final : public TrainObserver {
   void fail_unfinished(const std::string& reason);
 
   const std::vector<RecordedRun>& runs() const { return runs_; }
-  /// What the run came to; nothing before it is done or diverged.
+  /// The run's summary; empty before it is done or diverged.
   const std::optional<RunSummary>& summary(std::size_t run) const { return progress_.at(run).record.summary; }
 
  private:

@@ -119,7 +119,7 @@ StudyFile study_from(const Json& json, const std::string& source) {
   return study;
 }
 
-// What was fixed before the first run. Seeds and variants may stand in any order; the question names its reference. A sequential design is
+// The design fixed before the first run. Seeds and variants may be in any order; the question names its reference. A sequential design is
 // fixed by its first seeds and its first maximum.
 std::string declaration_of(const Study& study, const Json& question, const Json& variants) {
   std::vector<Json> runs;

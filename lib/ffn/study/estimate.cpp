@@ -24,7 +24,7 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-// Of all threads of this process: those that have nothing to do, and those that wait for files, take none.
+// Processor time of all threads of this process; idle threads, and threads that wait for files, take none.
 double processor_seconds() {
   rusage used{};
   ::getrusage(RUSAGE_SELF, &used);
@@ -32,7 +32,7 @@ double processor_seconds() {
   return seconds(used.ru_utime) + seconds(used.ru_stime);
 }
 
-// What one cohort takes.
+// Measured use of one cohort.
 struct Tried {
   double seconds = 0, processor_seconds = 0;
   double evaluation_share = 0;  ///< of the seconds

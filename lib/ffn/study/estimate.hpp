@@ -15,9 +15,9 @@ struct Use {
   double peak_bytes = 0;        ///< that one worker has in memory at most; 0 where the system does not tell
 };
 
-/// What `jobs` workers that share `cores` take for the cohorts, files included. Of every kind and size of cohort one is tried: as a whole
-/// if it takes less than about a second, in a directory of its own beside the results, which is removed; else some steps and evaluations of
-/// it. Takes no longer than the study: short cohorts beyond that are tried in part; and 0.3 s per kind where a step takes less.
+/// Estimated use of `jobs` workers that share `cores`, files included. Tries one cohort of every kind and size: whole if it takes less
+/// than about a second, in a directory beside the results, which is removed; otherwise some of its steps and evaluations. Takes no longer
+/// than the study, so short cohorts beyond that are tried in part, and 0.3 s per kind whose step takes less.
 /// `row_bytes`: what each run of a cohort beyond the first adds to a worker's memory.
 Use estimate_use(const Plan& plan, const std::vector<PlannedCohort>& cohorts, std::size_t jobs, std::size_t cores, Engine& engine,
                  const std::function<double(const RunConfig&)>& row_bytes);

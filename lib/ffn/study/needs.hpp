@@ -1,4 +1,4 @@
-// What a study takes: workers, engines, disk. Numbers; the caller says them.
+// A study's needs: workers, engines, disk. Numbers; callers print them.
 #pragma once
 
 #include "ffn/config/accounting.hpp"
@@ -12,7 +12,7 @@ std::size_t job_count(int asked, const Study& study);
 /// Memory that the runs of a study that train on the CPU take at least, one of them at a time; in bytes.
 double least_bytes_of_worker(const Study& study);
 
-/// What remains on disk of one run: weights, metrics, and run.json. A checkpoint exists while it trains.
+/// Bytes that one run leaves on disk: weights, metrics, and run.json. Its checkpoint exists only while it trains.
 double disk_bytes(const RunConfig& config, const Cost& cost);
 
 /// The runs of a study that one engine trains for one reason.

@@ -61,7 +61,7 @@ std::size_t size_that_pays(const RunConfig& config) {
   if (!config.compute.on_cpu()) return static_cast<std::size_t>(stack_width(config, shape, gpu_bytes_of(device)));
   const auto tokens = static_cast<double>(config.train.batch_size * shape.sequence_length);
   const double flops = 3 * tokens * static_cast<double>(model_cost(config.model, shape).total.flops);
-  // What a step costs at least, and the rate at which a slow core computes.
+  // The least time of a step, and the rate of a slow core.
   constexpr double kSecondsPerStep = 1e-6, kFlopsPerSecond = 3e10;
   constexpr double kSecondsAtMost = 2, kMost = 64;
   const double seconds = static_cast<double>(config.train.steps) * (kSecondsPerStep + flops / kFlopsPerSecond);

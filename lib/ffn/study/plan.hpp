@@ -1,4 +1,4 @@
-// What a study will run: every run with its place and identity, and which of them train together. Torch-free.
+// A study's plan: every run with its place and identity, and the cohorts that train together. Torch-free.
 #pragma once
 
 #include <filesystem>

@@ -40,7 +40,7 @@ bool holds_finished_runs(const fs::path& directory) {
   return false;
 }
 
-// What study.json says. Where it is lost, runs may have been analysed: a sequential design does not go on then.
+// The content of study.json. If it is lost, its runs may have been analysed, and a sequential design cannot continue.
 std::optional<StudyFile> study_there(const Study& study, const fs::path& directory) {
   std::string lost = study_file_path(directory).string() + ": missing";
   try {

@@ -5,10 +5,10 @@
 
 namespace ffn {
 
-/// What was declared of a sequential design with this directory before, its maximum raised if more is asked for, or is declared now.
-/// Nothing for a fixed number of seeds. Throws UsageError where a study has no error left for what it is asked: another question or other
-/// variants than its interim analyses, seeds added to a fixed number, or the reverse; DataError where finished runs are there and what
-/// their interim analyses have used up of the error is lost with study.json.
+/// The sequential design declared in this directory, its maximum raised if more is asked for; without one, the design declared now.
+/// Empty for a fixed number of seeds. Throws UsageError if the study has no error left for the request: another question or other
+/// variants than its interim analyses had, seeds added to a fixed number, or the reverse. Throws DataError if there are finished runs but
+/// study.json, which says how much error their interim analyses used up, is lost.
 std::optional<SequentialRecord> record_to_go_on(const Study& study, const std::filesystem::path& out);
 
 /// The number of seeds of the first interim analysis of this start, and of the last: a max below what was declared ends it earlier, and

@@ -21,7 +21,7 @@ struct SlurmJob {
   std::vector<std::string> options;            ///< more of sbatch's, "--account=x"
 };
 
-/// Where the logs of the jobs and the script go.
+/// The directory of the script and the jobs' logs.
 std::filesystem::path slurm_directory(const SlurmJob& job);
 
 /// A bash script. `bash SCRIPT` submits the array and a job that compares when the array has ended; `sbatch SCRIPT` the array

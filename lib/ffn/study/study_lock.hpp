@@ -1,4 +1,4 @@
-// Who works in a study's directory. Processes that train share it; whoever renames it, merges into it or cleans it has to be alone.
+// Locks of a study's directory. Processes that train share it; renaming, merging and cleaning need it alone.
 #pragma once
 
 #include <filesystem>

@@ -8,13 +8,13 @@
 
 namespace ffn {
 
-/// Where a run stands on disk.
+/// A run's progress on disk.
 enum class Progress { pending, finished, failed, other_engine };
 
 /// finished: done or diverged, and everything it left is as it was written. failed: ended in an error. other_engine: finished by another
 /// engine than its config asks for.
 Progress progress_of(const PlannedRun& run);
-/// Of many at once, by several threads.
+/// The progress of many runs, by several threads.
 std::vector<Progress> progress_of(const std::vector<PlannedRun>& runs);
 
 struct CohortHooks {
@@ -36,8 +36,7 @@ struct CohortOutcome {
 /// cohort to cohort.
 void give_back_freed_memory();
 
-/// What is to be said of a run that goes on with this engine and was begun with another one; empty where it was not. Its summary says so,
-/// too.
+/// The message about a run that resumes with this engine after another one; otherwise empty. The run's summary says so, too.
 std::string other_engine_line(const Checkpoint& checkpoint, const EngineInfo& info);
 
 /// A run fails whose engine throws, or whose text changes meanwhile; the others go on. Throws DataError where the text changed before,

@@ -9,7 +9,7 @@
 
 namespace ffn {
 
-/// What a start says beside the study.
+/// The options of a start, beside the study.
 struct StudyRequest {
   std::filesystem::path out;  ///< the study's directory is out/NAME
   std::vector<std::string> argv;

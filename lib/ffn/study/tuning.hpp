@@ -1,4 +1,4 @@
-// What a study tunes, before it compares: trains the grid, chooses, and lets the grid grow where a choice stands at its end.
+// Tuning before the comparison: trains the grid, chooses, and extends the grid if a choice is at its end.
 #pragma once
 
 #include "ffn/study/train_study.hpp"

@@ -12,7 +12,7 @@
 
 namespace ffn {
 
-/// What a worker tells its parent; one write() each, small enough to be atomic on a pipe (POSIX: 512 bytes).
+/// A worker's message to its parent; one write(), small enough to be atomic on a pipe (POSIX: 512 bytes).
 struct WorkerMessage {
   enum class Kind { run_started, stepped, run_finished, run_failed, cohort_finished, cohort_failed } kind;
   std::size_t cohort = 0, run = 0;
@@ -24,7 +24,7 @@ struct WorkerMessage {
   char reason[256] = {};
 };
 
-/// What a worker has of its parent, which outlives it.
+/// A worker's references to its parent's objects. The parent outlives it.
 struct WorkerTask {
   const Plan& plan;
   const std::vector<PlannedCohort>& cohorts;

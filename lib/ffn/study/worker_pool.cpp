@@ -27,7 +27,7 @@ namespace {
 
 constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
-// What the workers have to know at once: memory that they share with their parent.
+// The number of workers at work, in memory that they share with their parent.
 class Shared {
  public:
   Shared() {
@@ -43,7 +43,7 @@ class Shared {
   void set_at_work(std::size_t workers) {
     if (workers_at_work_) *workers_at_work_ = workers;
   }
-  /// Where memory cannot be shared: as many as there are.
+  /// `all` if memory cannot be shared.
   std::size_t at_work(std::size_t all) const { return workers_at_work_ ? workers_at_work_->load() : all; }
 
  private:
@@ -113,7 +113,7 @@ class Pool {
     return {pid, std::move(to_worker), std::move(from_worker)};
   }
 
-  // What is written to the second can be read from the first.
+  // (read end, write end)
   static std::pair<Descriptor, Descriptor> new_pipe() {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) throw cannot_start();

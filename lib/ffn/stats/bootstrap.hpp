@@ -18,7 +18,7 @@ constexpr std::size_t kDefaultResamples = 10'000;
 /// jackknife, with one value left out.
 using Statistic = std::function<double(const std::vector<double>&)>;
 
-/// What resampling said about a statistic.
+/// Resampling results for a statistic.
 struct Bootstrap {
   std::size_t num_values;          ///< size of the original sample
   double estimate;                 ///< the statistic of the original sample

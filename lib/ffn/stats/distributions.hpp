@@ -16,7 +16,7 @@ double normal_quantile(double p);
 
 /// t with P(T > t) = upper_tail, T Student's t with `df` degrees of freedom.
 double critical_t(double df, double upper_tail);
-/// Of the mean of that many differences.
+/// The critical value for the mean of `num_seeds` differences.
 inline double critical_t_of_seeds(std::size_t num_seeds, double upper_tail) {
   return critical_t(static_cast<double>(num_seeds - 1), upper_tail);
 }

@@ -13,7 +13,7 @@
 namespace ffn::stats::detail {
 namespace {
 
-/// What is flipped: the differences, or their signed ranks without zeros.
+/// The terms to flip: the differences, or their signed ranks without zeros.
 std::vector<double> flipped_terms(const std::vector<double>& d, PairedTest test) {
   std::vector<double> all(d.size(), 0.0), nonzero;
   for (std::size_t i = 0; i < d.size(); ++i)
@@ -127,7 +127,7 @@ std::vector<std::vector<InterimAnalysis>> run_interim_analyses(const std::vector
     std::size_t most = 0;
     for (std::size_t l = 0; l < levels.size(); ++l)
       most = std::max(most, std::max(whole_paths(flips.num_paths, spent[l](n)), levels[l].num_crossed()));
-    // What has crossed may stand above what may cross now.
+    // Paths that crossed before may rank above those that may cross now.
     const std::vector<AssignmentStatistic> top = statistics.largest(2 * most + 1);
     for (std::size_t l = 0; l < levels.size(); ++l) {
       const bool before = levels[l].observed_crossed();

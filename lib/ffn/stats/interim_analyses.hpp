@@ -18,7 +18,7 @@ struct Flips {
   Flips(const SignPaths& paths, std::size_t n);
 };
 
-/// Those that the design asks for.
+/// The sign paths of the design.
 SignPaths paths_of(const SequentialDesign& design);
 
 using Spent = std::function<double(std::size_t num_seeds)>;

@@ -71,7 +71,7 @@ MeanDifference mean_difference(const std::vector<double>& differences, const std
   return {mean(differences), spread(differences), interval};
 }
 
-/// What is missing stays infinite.
+/// Missing values stay infinite.
 std::vector<double> logarithms(std::vector<double> values) {
   for (double& value : values) {
     if (std::isinf(value)) continue;
@@ -81,7 +81,8 @@ std::vector<double> logarithms(std::vector<double> values) {
   return values;
 }
 
-/// What the test adds up for differences shifted by a margin: itself, or signed ranks, where NaN, a pair without any value, stays a tie.
+/// The terms that the test sums for differences shifted by a margin: the differences, or their signed ranks. NaN, a pair without values,
+/// stays a tie.
 std::vector<double> added_terms(std::vector<double> differences, PairedTest test) {
   if (test == PairedTest::sign_flip_of_mean) return differences;
   for (double& d : differences)

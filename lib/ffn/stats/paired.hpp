@@ -43,7 +43,7 @@ enum class PairedTest { sign_flip_of_mean, signed_rank, corrected_t };
 
 std::string to_string(PairedTest test);
 
-/// What is tested of a pair: v − r, or ln(v / r).
+/// The tested value of a pair: v − r, or ln(v / r).
 enum class PairedValues { difference, log_ratio };
 
 /// On what a comparison is made; scale.hpp has the rule.

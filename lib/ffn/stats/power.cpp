@@ -55,7 +55,7 @@ double smallest_detectable_difference(std::size_t num_seeds, double sd, double a
 
 namespace {
 
-/// Of the true standardised effect.
+/// Posterior of the true standardised effect.
 struct Posterior {
   double mean, variance;
 };

@@ -15,7 +15,7 @@ constexpr double kDefaultPower = 0.8;
 /// Power of the two-sided paired t test at n seeds for a standardised effect d_z = mean / sd of the paired
 /// differences: P(|T| > t_{1−alpha/2, n−1}), T noncentral t with n − 1 degrees of freedom and noncentrality d_z √n
 /// (Cohen 1988, §2; Student's paired design). Its sign does not matter; ±∞ gives 1.
-/// Where seeds split the same rows n is 1 / (1/n + held_out_per_training) in the noncentrality (paired.hpp).
+/// If seeds split the same rows, n is 1 / (1/n + held_out_per_training) in the noncentrality (paired.hpp).
 /// Throws if n < 2, alpha is outside (0, 1) or the effect is NaN.
 double paired_power(double standardised_effect, std::size_t num_seeds, double alpha, double held_out_per_training = 0.0);
 
@@ -30,7 +30,7 @@ double smallest_detectable_difference(std::size_t num_seeds, double sd, double a
 constexpr double kPriorDifference = 0.5;
 constexpr double kPriorEffect = 0.5;
 
-/// What was seen so far.
+/// The observations so far.
 struct Pilot {
   std::size_t num_seeds;       ///< at least 2
   double standardised_effect;  ///< mean / sd of the paired differences; ±∞ without spread

@@ -54,7 +54,7 @@ std::string RatioText::size(double log_ratio) const {
     std::snprintf(text, sizeof text, "%.1e", factor);
     return std::isinf(factor) ? "∞" : text;
   }
-  // Of a number that is known to a factor of 3, two digits still say where it lies.
+  // Two digits still place a number that is known to a factor of 3.
   return fixed_text(factor, decimals_for(factor, factor * std::min(uncertainty_, 1.0)));
 }
 

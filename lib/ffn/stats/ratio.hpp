@@ -19,7 +19,7 @@ class RatioText {
  public:
   RatioText(const Effect& effect, RatioForm form);
 
-  /// Of ln(variant / reference): "−8.3", "÷320"; 0 is "0" or "×1.00". − is U+2212.
+  /// The text of ln(variant / reference): "−8.3", "÷320"; 0 is "0" or "×1.00". − is U+2212.
   std::string operator()(double log_ratio) const;
   /// Without the direction: "8.3", "320".
   std::string size(double log_ratio) const;

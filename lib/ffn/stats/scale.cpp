@@ -101,7 +101,7 @@ BadRuns bad_runs(const std::vector<Outcome>& variant, const std::vector<Outcome>
   for (const auto* side : {&variant, &reference})
     for (const Outcome& run : *side) pooled.push_back(has_value(run) ? *run : kInfinity);
   std::sort(pooled.begin(), pooled.end());
-  // Of an even number the median is between two values: half of the smallest share above 0 is no measure where half of all are 0.
+  // The lower of the two middle values: if half of all are 0, the median is half of the smallest value above 0, which measures nothing.
   const bool positive = pooled[(pooled.size() - 1) / 2] > 0.0;
   BadRuns bad{0, 0, 0, 0, positive ? kBadRun * median(std::move(pooled)) : kInfinity, 1.0};
   const auto is_bad = [&](const Outcome& run) { return !has_value(run) || *run > bad.limit; };

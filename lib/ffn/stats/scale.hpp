@@ -55,7 +55,7 @@ struct BadRuns {
 
 constexpr double kBadRun = 10.0;
 
-/// Of a minimised metric. Throws if the lengths differ or are 0.
+/// Counts bad runs of a minimised metric. Throws if the lengths differ or are 0.
 BadRuns bad_runs(const std::vector<Outcome>& variant, const std::vector<Outcome>& reference);
 
 /// Two-sided exact McNemar test (1947): min(1, 2 P(X ≤ min(b, c))), X binomial(b + c, 1/2). 1 without discordant pairs.

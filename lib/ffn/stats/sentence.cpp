@@ -73,7 +73,7 @@ std::string margin_text(const PairedResult& result) {
   return result.values == PairedValues::log_ratio ? "a factor of " + significant(std::exp(margin), 4) : "±" + significant(margin, 3);
 }
 
-/// What the effect alone does not say where the test is by ranks.
+/// For a test by ranks: the restricted mean difference, or the reason for ranks.
 std::string rank_text(const PairedResult& result) {
   if (result.test != PairedTest::signed_rank) return "";
   if (!result.difference || !result.difference->interval) return "; " + result.test_reason;

@@ -41,7 +41,7 @@ class SignPaths {
   /// restart draws the same ones.
   static SignPaths drawn(std::size_t others = kMonteCarloPaths, std::uint64_t key = 0);
 
-  /// What a study with this first maximum uses: all(M) for M ≤ kMaxExactSeeds, otherwise drawn().
+  /// The paths of a study with this first maximum: all(M) for M ≤ kMaxExactSeeds, otherwise drawn().
   static SignPaths for_maximum(std::size_t first_maximum);
 
   std::size_t size() const { return size_; }
@@ -90,7 +90,7 @@ std::vector<InterimAnalysis> sequential_test(const std::vector<double>& differen
                                              const std::function<double(std::size_t)>& spent, const SignPaths& paths,
                                              Side side = Side::both, const TestRule& rule = tail_rule);
 
-/// What the design says about one comparison.
+/// The design's verdict on one comparison.
 struct SequentialVerdict {
   Verdict verdict;        ///< better, worse, no_meaningful_difference or undecided; too_few_seeds before the first interim analysis
   std::size_t looked_at;  ///< seeds of the last interim analysis

@@ -18,8 +18,8 @@ namespace {
 
 using detail::kInfinity;
 
-/// Where an interval is looked for first, the size of the differences' spread, and where a test by ranks can change its mind: at the
-/// averages of all pairs of differences, ascending.
+/// Start of the search for an interval: its centre, the spread of the differences, and the values at which a test by ranks can change
+/// its verdict, which are the averages of all pairs of differences, ascending.
 struct Start {
   double centre, reach;
   std::vector<double> averages;

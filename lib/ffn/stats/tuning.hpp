@@ -9,7 +9,7 @@
 
 namespace ffn::stats {
 
-/// What points are compared by.
+/// The scale on which points are compared.
 enum class PointScale { values, logarithms, ranks };
 
 /// outcomes[point][seed] of one variant, the same seeds for all; no value: the run diverged, failed or never got there.

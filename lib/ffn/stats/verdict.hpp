@@ -41,7 +41,7 @@ struct Judgement {
   std::size_t seeds_for_verdict;                 ///< fewer seeds than this cannot give any verdict in a family of this size
   /// Chances of 20, 50, 100 and 200 fresh seeds, when undecided or too few, from at least 2 seeds that are not all ties:
   /// chance_of_verdict() at alpha / m. By ranks the effect is that of the signed ranks, and "no meaningful difference" is not counted.
-  /// Where seeds split the same rows: of kEnoughSplits, from fewer than 20, by chance_of_splits() if it is at least alpha.
+  /// If seeds split the same rows: of kEnoughSplits, from fewer than 20, by chance_of_splits() if it is at least alpha.
   std::vector<Chance> chances;
 };
 

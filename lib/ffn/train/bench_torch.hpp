@@ -1,4 +1,4 @@
-// What this machine does: rate of matrix products, of feed-forward layers, of training steps.
+// Benchmarks of this machine: matrix products, feed-forward layers, training steps.
 #pragma once
 
 #include "ffn/train/interface.hpp"

@@ -1,4 +1,4 @@
-// What training takes from the configs of a cohort's runs.
+// Training settings from the configs of a cohort's runs.
 #pragma once
 
 #include "ffn/config/run_config.hpp"
@@ -15,7 +15,7 @@ std::vector<OptimizerConfig> optimizer_configs(const std::vector<RunConfig>& run
 /// Likewise: which examples it trains on and is validated on.
 std::vector<DataSeeds> data_seeds(const std::vector<RunConfig>& runs);
 
-/// What a gradient of this norm is multiplied by so that its norm is at most clip_norm; 1 where that is 0 (no clipping).
+/// The factor that brings a gradient of this norm to at most clip_norm; 1 if clip_norm is 0 (no clipping).
 /// 1e-6 is added to the norm, as torch.nn.utils.clip_grad_norm_ does.
 double clip_scale(double clip_norm, double grad_norm);
 

@@ -5,7 +5,7 @@
 
 namespace ffn {
 
-/// What the driver tells of a GPU.
+/// A GPU's properties, from its driver.
 struct GpuInfo {
   std::string name;
   std::int64_t bytes = 0;

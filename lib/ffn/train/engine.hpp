@@ -17,7 +17,7 @@ struct EngineChoice {
 /// and the model is not covered.
 EngineChoice choose_engine(const RunConfig& config);
 
-/// What takes the steps of runs that were chosen so. Opens LibTorch if need be.
+/// The learner of runs for which this engine was chosen. Opens LibTorch if needed.
 std::unique_ptr<Learner> make_learner(const std::vector<RunConfig>& runs, const Task& task, std::size_t worker = 0,
                                       ThreadCount threads = {});
 

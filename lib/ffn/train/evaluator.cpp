@@ -37,7 +37,7 @@ double cross_entropy(const std::vector<double>& frequencies, const std::int64_t*
   return sum / static_cast<double>(count);
 }
 
-// Of a character in UTF-8.
+// Mean bytes of a character in UTF-8.
 double mean_bytes(const std::vector<std::uint32_t>& alphabet, const std::int64_t* labels, std::int64_t count) {
   std::int64_t bytes = 0;
   for (std::int64_t i = 0; i < count; ++i) {

@@ -1,4 +1,4 @@
-// What an evaluation measures, from the sums that either engine takes over the validation set.
+// The metrics of an evaluation, from the sums that either engine takes over the validation set.
 #pragma once
 
 #include "ffn/data/task.hpp"

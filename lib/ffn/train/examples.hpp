@@ -6,7 +6,7 @@
 
 namespace ffn {
 
-/// Those of run `run`, in the set's memory.
+/// The examples of run `run`, in the set's memory.
 inline fused::Examples examples_of(const ExampleSet& set, const TaskShape& shape, std::int64_t run) {
   const std::int64_t first = set.shared ? 0 : run * set.count, positions = first * shape.sequence_length;
   fused::Examples out{set.count, shape.sequence_length};

@@ -1,5 +1,5 @@
-// Where the side that plans, records and compares meets the side that computes: the training engine, and what needs
-// LibTorch.
+// The interface between planning, recording and comparing on one side, and computing on the other: the training engine, and the
+// functions that need LibTorch.
 #pragma once
 
 #include <functional>
@@ -18,7 +18,7 @@ namespace ffn {
 class Learner;
 class Task;
 
-/// What a run measured at one evaluation. Names are those of the metric catalogue.
+/// A run's measurements at one evaluation. Names are those of the metric catalogue.
 struct Evaluation {
   std::int64_t step = 0;    ///< optimizer steps done
   double time_s = 0;        ///< seconds of training so far, evaluation not counted
@@ -98,7 +98,7 @@ class TrainObserver {
   virtual bool evaluating(std::int64_t /*step*/, double /*share*/) { return !stop_requested(); }
 };
 
-/// What a result was computed with: whatever its bits may depend on beside the config.
+/// The engine of a result: everything beside the config that its bits may depend on.
 struct EngineInfo {
   std::string engine;           ///< "fused" or "libtorch"
   std::string device;           ///< "cpu", or "cuda" with the GPU's name
@@ -116,7 +116,7 @@ using ThreadCount = std::function<std::size_t()>;
 class Engine {
  public:
   virtual ~Engine() = default;
-  /// What would train this run. Opens LibTorch if that does.
+  /// The engine that would train this run. Opens LibTorch if that does.
   virtual EngineInfo info(const RunConfig& config) = 0;
   /// Opens what training this run needs, so that worker processes that are forked later need not; touches no GPU.
   /// Throws UsageError if what the config asks for cannot be had.
@@ -182,12 +182,12 @@ struct LibTorchInfo {
   bool cuda;         ///< whether it was built to use GPUs
 };
 
-/// What needs LibTorch: a shared library, opened on demand, because loading LibTorch costs 0.3 s and 160 MB.
+/// The functions that need LibTorch: a shared library, opened on demand, because loading LibTorch costs 0.3 s and 160 MB.
 class LibTorch {
  public:
   virtual ~LibTorch() = default;
   virtual LibTorchInfo info() const = 0;
-  /// Where LibTorch's own warnings go.
+  /// Sets the receiver of LibTorch's own warnings.
   virtual void set_log(std::function<void(LogLevel, const std::string&)> log) = 0;
   /// nn's modules on the run axis, trained by autograd on compute.device. The task must outlive the learner. `worker` picks
   /// the GPU where the device is "cuda" without a number. Throws UsageError for a device that is not there.
@@ -204,7 +204,7 @@ class LibTorch {
 /// Loaded once per process; it lives until the process ends.
 LibTorch& load_libtorch();
 
-/// Where LibTorch's own warnings go once it is loaded; nowhere special otherwise.
+/// Sets the receiver of LibTorch's own warnings for when it is loaded.
 void log_libtorch_with(std::function<void(LogLevel, const std::string&)> log);
 
 /// The symbol that the library exports; the text must equal the program's own, so that an old library is refused.

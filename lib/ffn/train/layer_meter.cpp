@@ -15,7 +15,7 @@ constexpr std::int64_t kMostRankTokens = 256;  // the work grows with their cube
 
 double entropy_term(double p) { return p > 0 ? -p * std::log(p) : 0; }
 
-// What one hidden layer, or one expert's, computed: (rows, width).
+// The output of one hidden layer, or of one expert's: (rows, width).
 struct Part {
   std::int64_t width = 0;
   std::vector<float> hidden;

@@ -10,7 +10,7 @@ namespace ffn {
 /// An activation is near zero below this share of the root mean square of its layer's.
 inline constexpr double kNearZero = 0.01;
 
-/// Of one block, or the mean of several. Names and definitions are those of the metric catalogue (config/metrics.hpp).
+/// Values of one block, or means of several. The metric catalogue (config/metrics.hpp) has names and definitions.
 struct LayerValues {
   double zero_fraction = 0, near_zero_fraction = 0, dead_units = 0, effective_rank = 0;
   double max_violation = 0, load_entropy = 0, token_entropy = 0, dead_experts = 0, purity = 0;  ///< of mixtures; 0 without one

@@ -1,6 +1,6 @@
-// What sits beneath the training loop: the parameters of a cohort's runs, their steps and their evaluation. There are two,
-// the fused step (train/fused_learner.hpp) and LibTorch's autograd (train/learner_torch.hpp); the loop above (train/trainer.hpp)
-// is one. Torch-free.
+// The layer beneath the training loop: the parameters of a cohort's runs, their steps and their evaluation. There are two learners,
+// the fused step (train/fused_learner.hpp) and LibTorch's autograd (train/learner_torch.hpp), and one loop (train/trainer.hpp).
+// Torch-free.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace ffn {
 
-/// What one step of one run measured, before its update.
+/// Measurements of one step of one run, before its update.
 struct StepReport {
   double loss = 0;                 ///< mean over the scored positions, auxiliary losses left out
   AuxiliaryValues auxiliary = {};  ///< in the order of auxiliary_losses()
@@ -36,7 +36,7 @@ class Learner {
  public:
   virtual ~Learner() = default;
 
-  /// Where each parameter stands in a run's row, by what the weights are drawn and exported.
+  /// The place of each parameter in a run's row; weights are drawn and exported by it.
   virtual const RowLayout& layout() const = 0;
   /// The rows that make up a run's state, each of layout().width() floats: "parameters" first, then "optimizer.…".
   virtual std::vector<std::string> state_names() const = 0;

@@ -17,10 +17,10 @@ struct LeastMemory {
 };
 LeastMemory least_memory(const RunConfig& config, const TaskShape& shape);
 
-/// What this process may use: memory and swap, less where a limit (ulimit -v, a container's) is lower.
+/// Bytes that this process may use: memory and swap, or a lower limit (ulimit -v, a container's).
 double usable_memory();
 
-/// What all processes here may take together without swapping, as of now; less where a container's limit is lower.
+/// Bytes that all processes can still take without swapping, or a container's lower limit.
 double free_memory();
 
 /// How many workers the memory allows: one at least, `cores` at most, and no more than fit into `free` with `least` bytes each.

@@ -8,7 +8,7 @@ namespace ffn {
 
 namespace {
 
-// What one update knows beside its config.
+// The inputs of one update, beside its config.
 struct Moment {
   std::int64_t step_count;
   double rate_factor, grad_scale;

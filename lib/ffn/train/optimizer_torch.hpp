@@ -19,7 +19,7 @@ class TensorOptimizer {
       : TensorOptimizer(layout, rows, configs, update_rule(configs.at(0))) {}
   TensorOptimizer(const RowLayout& layout, const torch::Tensor& rows, std::vector<OptimizerConfig> configs, const UpdateRule& rule);
 
-  /// What step `step_count` (from 1) needs, (R, C) on the CPU: C numbers per run that change over the steps, for each rate in turn.
+  /// Coefficients of step `step_count` (from 1), (R, C) on the CPU: C numbers per run that change over the steps, for each rate in turn.
   torch::Tensor coefficients(std::int64_t step_count, double rate_factor) const;
   std::int64_t num_coefficients() const;
 

@@ -1,4 +1,4 @@
-// What a trained run answers to rows: its held-out ones, or those of a file.
+// A trained run's predictions for rows: its held-out rows, or those of a file.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// What the weights of a trained run tell about themselves, for those who use them: sampling and inspecting.
+// Metadata of a trained run's weights, for sampling and inspecting.
 #pragma once
 
 #include <cstdint>

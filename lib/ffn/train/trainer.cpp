@@ -245,7 +245,7 @@ bool Trainer::evaluate(std::int64_t step) {
   return true;
 }
 
-// Of equals the first.
+// Ties keep the first.
 void Trainer::take_best(std::size_t run, const Evaluation& evaluation) {
   const MetricRow& by = runs_[run].best_by();
   const auto measured =

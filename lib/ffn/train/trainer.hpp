@@ -14,7 +14,7 @@
 
 namespace ffn {
 
-/// What a cohort is trained by. The task outlives the learner.
+/// Makes the learner of a cohort. The task outlives the learner.
 using MakeLearner = std::function<std::unique_ptr<Learner>(const std::vector<RunConfig>& runs, const Task& task)>;
 
 class Trainer {
@@ -25,13 +25,13 @@ class Trainer {
   void train();
 
  private:
-  /// Where a run with keep: best was best so far.
+  /// The best evaluation so far of a run with keep: best.
   struct Best {
     double value = NAN;
     std::int64_t step = 0;
     std::vector<float> row;
   };
-  /// What one run has accumulated.
+  /// The accumulated state of one run.
   struct RunState {
     double loss_sum = 0, grad_norm = 0;   // since the last evaluation; of the last step
     AuxiliaryValues auxiliary_sums = {};  // since the last evaluation

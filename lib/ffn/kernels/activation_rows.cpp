@@ -21,7 +21,7 @@ void apply_slope(std::size_t n, const T* z, const T* dy, T* dz) {
   for (std::size_t i = 0; i < n; ++i) dz[i] = dy[i] * (*kept<Slope>)(z[i]);
 }
 
-// What the two share is worked out once.
+// Value and slope share their common subexpressions.
 template <class Phi, class Slope, class T>
 void apply_both(std::size_t n, const T* z, T* y, T* slope) {
   for (std::size_t i = 0; i < n; ++i) {

@@ -1,4 +1,4 @@
-// What activation_rows.cpp and expression_rows.cpp provide, once per instruction set.
+// Functions of activation_rows.cpp and expression_rows.cpp, once per instruction set.
 #pragma once
 
 #include "ffn/kernels/activations.hpp"

@@ -31,7 +31,7 @@ struct Activation {
   Symbol (*value)(Symbol z);       ///< φ recorded; see record()
   Symbol (*derivative)(Symbol z);  ///< φ'
 
-  /// Of an activation that is a formula of the user's (formula/activation_formula.hpp): φ and φ', and no functions above.
+  /// φ and φ' of an activation that is a user's formula (formula/activation_formula.hpp), which has no functions above.
   const Expression* program = nullptr;
   const Expression* slope_program = nullptr;
 

@@ -14,7 +14,7 @@ namespace {
 constexpr int kMostColumns = 4;                      // that are computed from one reading of A
 constexpr int kVecsOf[kMostColumns] = {8, 4, 2, 2};  // of rows, for one column, two, …: eight multiply-adds are in flight at once
 
-// What some columns of C need.
+// Operands of some columns of C.
 struct Columns {
   int64_t depth;
   const float* a;

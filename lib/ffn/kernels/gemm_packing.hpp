@@ -45,7 +45,7 @@ struct Panel {
       columns = width;
     }
   }
-  // Of its copy in that of a block of B that begins with column j0. Narrow ones, of which there can be three, share a place.
+  // Offset of the tile's copy in the copy of a block of B that begins with column j0. Up to three narrow tiles share a place.
   int64_t place(int64_t j0, int64_t depth) const { return (j - j0) / kWidest * (depth * kWidest + kGap) + (j - j0) % kWidest * depth; }
 };
 

@@ -10,7 +10,7 @@
 namespace ffn::FFN_ISA {
 namespace {
 
-// What tiles of one height, one below the other, need.
+// Operands of tiles of one height, one below the other.
 struct Operands {
   int64_t depth;
   const float* a;

@@ -17,7 +17,7 @@ struct KernelBuild {
   void (*run)(const Expression& program, std::size_t n, const float* const* inputs, float* y);  ///< y may be an input
 };
 
-/// Those that run here, the best one last.
+/// The builds that run on this processor, the best one last.
 std::vector<KernelBuild> kernel_builds();
 
 /// The one that computes: the best, or what FFN_ISA names ("baseline", "v3", "v4"; "x86-64-v3" and so on). It is chosen before

@@ -64,7 +64,7 @@ inline void philox_blocks(std::uint64_t key, std::uint32_t first, std::uint32_t 
   auto k0 = static_cast<std::uint32_t>(key), k1 = static_cast<std::uint32_t>(key >> 32);
   for (int round = 0; round < 10; ++round, k0 += 0x9E3779B9, k1 += 0xBB67AE85) {
     for (std::uint32_t v = 0; v < kChains; ++v) {
-      // What stands in the upper halves of the words does no harm: products do not see it.
+      // The upper halves of the words may hold anything: products do not see them.
       const Wide p0 = multiply_words(c0[v], zero + 0xD2511F53u), p1 = multiply_words(c2[v], zero + 0xCD9E8D57u);
       c0[v] = (p1 >> 32) ^ c1[v] ^ k0;
       c1[v] = p1;

@@ -69,12 +69,12 @@ class Catalogue:
         steps = self.steps(2000)
 
         def sequential(first, end):
-            return self.rival("xor_sequential.py", "--steps", steps, "--seeds", first, end)
+            return self.rival("xor.py", "--steps", steps, "--seeds", first, end)
 
-        def of_widths(script):
-            return lambda *expansions: self.rival(script, "--steps", steps, "--expansions", *expansions)
+        def of_widths(script, *more):
+            return lambda *expansions: self.rival(script, *more, "--steps", steps, "--expansions", *expansions)
 
-        stacked, ensemble, jax = (of_widths(script) for script in ("xor_stacked.py", "xor_ensemble.py", "jax_xor.py"))
+        stacked, ensemble, jax = of_widths("xor_stacked.py"), of_widths("xor.py", "--ensemble"), of_widths("jax_xor.py")
         one = Side("Debian's PyTorch, one run after the other (12 of 240 runs, scaled)", [sequential("0", "1")], bar=100, scale=20)
         two = Side("Debian's PyTorch, one run after the other, two processes (24 of 240 runs, scaled)",
                    [sequential("0", "1"), sequential("1", "2")], scale=10)  # fmt: skip
@@ -104,7 +104,7 @@ class Catalogue:
         ours = self.ours("--config", str(ROOT / "configs/xor.json"), f"train.steps={steps}", "train.eval_every=10", "train.optimizer.lr=1e-5", "-o", "{out}",
                          "-j", "1", "--threads", "1")  # fmt: skip
         same = ["--activations", "relu", "--expansions", "4", "--seeds", "0", "1", "--steps", steps, "--eval-every", "10", "--lr", "1e-5"]
-        pytorch, jax = self.rival("xor_sequential.py", *same), self.rival("jax_xor.py", *same)
+        pytorch, jax = self.rival("xor.py", *same), self.rival("jax_xor.py", *same)
         debian = Side("Debian's PyTorch, 1 thread", [pytorch], bar=10)
         return Workload(
             "xor-once",
@@ -119,10 +119,10 @@ class Catalogue:
                           "model.ffn.activation=relu,gelu,silu", "seeds=8", "train.batch_size=32", f"train.steps={steps}", "-o", "{out}",
                           "-j", "2", "--threads", "1")  # fmt: skip
 
-        def of_seeds(script):
-            return lambda first, end: self.rival(script, "--steps", steps, "--seeds", first, end)
+        def of_seeds(script, *more):
+            return lambda first, end: self.rival(script, *more, "--steps", steps, "--seeds", first, end)
 
-        block, ensemble, jax = (of_seeds(script) for script in ("block_sequential.py", "block_ensemble.py", "jax_block.py"))
+        block, ensemble, jax = of_seeds("block.py"), of_seeds("block.py", "--ensemble"), of_seeds("jax_block.py")
         rivals = [Side("Debian's PyTorch, one run after the other", [block("0", "8")], bar=8),
                   Side("Debian's PyTorch, one run after the other, two processes", [block("0", "4"), block("4", "8")], bar=4)]  # fmt: skip
         return Workload(

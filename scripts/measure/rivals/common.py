@@ -137,6 +137,17 @@ def train(model, optimizer, inputs, labels, validation, eval_every, clip=None, s
     return history[-1][0].item()
 
 
+def train_runs(runs, lr, eval_every, ensemble, compiled):
+    """The final validation loss of each run, (model, inputs, labels, validation), one after the other or all at once with torch.func."""
+    if not ensemble:
+        return [train(model, adamw(model.parameters(), lr), *data, eval_every, compiled=compiled) for model, *data in runs]
+    from ensemble import train_together  # Debian's PyTorch has no torch.func
+
+    models, inputs, labels, validation = zip(*runs)
+    validation = [torch.stack(part) for part in zip(*validation)]
+    return train_together(models, lr, torch.stack(inputs, 1), torch.stack(labels, 1), validation, eval_every, compiled)
+
+
 def report(losses, steps, loop_s):
     """losses: {variant: [final validation loss of each run]}; loop_s: seconds of training, start-up left out."""
     runs = sum(len(values) for values in losses.values())

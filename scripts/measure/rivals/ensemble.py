@@ -6,7 +6,7 @@ from common import COMPILE_SECONDS, adamw, loss_of, torch
 from torch.func import functional_call, grad, stack_module_state, vmap
 
 
-def train(models, lr, inputs, labels, validation, eval_every, compiled):
+def train_together(models, lr, inputs, labels, validation, eval_every, compiled):
     """inputs and labels: (steps, R, ...), of validation (R, ...). The final validation loss of each of the R runs."""
     parameters, buffers = stack_module_state(models)
     base = copy.deepcopy(models[0]).to("meta")

@@ -9,7 +9,7 @@ from program import PROGRAM, ROOT, main
 
 sys.path.insert(0, str(ROOT / "scripts/measure"))
 sys.dont_write_bytecode = True
-from benching import instruction_sets, measuring, readme, results, workloads  # noqa: E402
+from benching import instruction_sets, measuring, results, workloads  # noqa: E402
 
 V3, V4 = (instruction_sets.INSTRUCTION_SETS[name] for name in ("v3", "v4"))
 
@@ -64,38 +64,6 @@ class Cells(unittest.TestCase):
         failed = results.failed_row(workloads.Workload("w", "", ours))
         self.assertEqual(len(failed), len(results.HEADER))
         self.assertEqual(failed[results.HEADER.index("met")], "NO")
-
-
-class Readme(unittest.TestCase):
-    def row(self, work, rival, ratio, without=""):
-        return [work, "", "1 s", rival, f"{ratio} s", "1 / 2", f"{ratio} (1–9)", without, "", "", ""]
-
-    def section(self, *rows):
-        return results.section([("", "about", results.HEADER, list(rows)), ("Other", "", ["| work"], [["x"]])], results.markdown_table)
-
-    def test_a_work_stands_beside_the_rival_that_takes_the_least_time(self):
-        rows = [self.row("char", "PyTorch", 30), self.row("char", "JAX", 5), self.row("char", "compiled", 6, "1.5"), self.row("help", "", 1)]
-        table = readme.of_text(results.with_section("", V4, self.section(*rows))).splitlines()
-        self.assertEqual(len(table), 3)
-        self.assertTrue(table[2].endswith("| 1 s | JAX | 5 s | 1 / 2 | 5 (1–9) | 1.5 |"), table[2])
-
-    def test_the_table_is_of_the_best_instruction_set(self):
-        text = results.with_section("", V4, self.section(self.row("char", "PyTorch", 3)))
-        both = results.with_section(text, V3, self.section(self.row("char", "PyTorch", 2)))
-        self.assertEqual(readme.of_text(both), readme.of_text(text))
-        self.assertIn("ffn-train, AVX-512", readme.of_text(text))
-
-    def test_a_work_that_failed_is_left_out(self):
-        failed = results.failed_row(workloads.Workload("char", "", workloads.Side("ours", [["a"]])))
-        self.assertEqual(len(readme.of_text(results.with_section("", V4, self.section(failed))).splitlines()), 2)
-
-    def test_the_readme_has_the_committed_results(self):
-        text = readme.README.read_text(encoding="utf-8")
-        self.assertEqual(readme.with_table(text, readme.RESULTS.read_text(encoding="utf-8")), text)
-
-    def test_a_readme_without_marks_is_refused(self):
-        with self.assertRaises(ValueError):
-            readme.with_table("# no marks", "")
 
 
 class PerStep(unittest.TestCase):

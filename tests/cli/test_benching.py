@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The measured tables: a section per instruction set, means beside medians, which cores each side had."""
+"""The measured tables: means beside medians, which cores each side had."""
 import os
 import sys
 import unittest
@@ -12,28 +12,6 @@ sys.dont_write_bytecode = True
 from benching import instruction_sets, measuring, results, workloads  # noqa: E402
 
 V3, V4 = (instruction_sets.INSTRUCTION_SETS[name] for name in ("v3", "v4"))
-
-
-class Sections(unittest.TestCase):
-    def test_an_instruction_set_replaces_its_own_section_alone(self):
-        first = results.with_section("", V4, "old v4\n\n### Own figures\n\n| a |")
-        both = results.with_section(first, V3, "old v3")
-        self.assertEqual([line for line in both.splitlines() if line.startswith("## ")], [f"## {V3.title}", f"## {V4.title}"])
-        again = results.with_section(both, V3, "new v3")
-        self.assertEqual(again, both.replace("old v3", "new v3"))
-        self.assertEqual(results.with_section(again, V4, "new v4").count("old"), 0)
-
-    def test_a_section_of_another_name_stands(self):
-        text = results.with_section(results.with_section("", V3, "x") + "\n## Remarks\n\nby hand\n", V4, "y")
-        self.assertTrue(text.endswith(f"## {V4.title}\n\ny\n\n## Remarks\n\nby hand\n"), text)
-
-    def test_the_committed_file_keeps_its_form_when_a_section_is_written_again(self):
-        text = (ROOT / "scripts/measure/RIVALS.md").read_text(encoding="utf-8")
-        sections = results.split_sections(text)
-        self.assertTrue(sections)
-        for isa in (V3, V4):
-            if isa.title in sections:
-                self.assertEqual(results.with_section(text, isa, sections[isa.title]), text)
 
 
 class Cells(unittest.TestCase):

@@ -94,7 +94,7 @@ def value_in(file, key):
 def machine_lines(isa, program, said, load_before):
     package = output_of("dpkg-query", "--show", "--showformat=${Package} ${Version}", "python3-torch")
     blas = Path("/etc/alternatives", "libblas.so.3-" + os.uname().machine + "-linux-gnu").resolve().parent.name
-    dirty = output_of("git", "status", "--porcelain", "--", ".", ":!scripts/measure/RIVALS.md")
+    dirty = output_of("git", "status", "--porcelain", "--", ".", ":!scripts/measure/RIVALS-*.md")
     commit = output_of("git", "rev-parse", "--short=12", "HEAD") + (" (dirty)" if dirty else "")
     load = [f"{value:.2f}" for value in (load_before, os.getloadavg()[0])]
     settings = " ".join(f"{key}={value}" for key, value in isa.rivals.items())

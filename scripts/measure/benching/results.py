@@ -1,16 +1,11 @@
-"""Tables as Markdown and as text, and RIVALS.md: a section per instruction set, each replaced alone."""
+"""The table of RIVALS-v3.md and RIVALS-v4.md."""
 import statistics
-
-from .instruction_sets import INSTRUCTION_SETS
 
 HEADER = ["work", "bar", "ours", "rival", "rival's time", "cores: ours / rival", "ratio (range over rounds)", "without compilation", "met",
           "loss ours: mean, median", "loss rival: mean, median"]  # fmt: skip
-INTRODUCTION = """# ffn-train against PyTorch and JAX
-
-Written by `scripts/measure/against-rivals`, a section per instruction set (`--isa`). Whole processes in turn, medians; ratio: rival's time / ours.
-Cores: threads, or processes × threads. Compilation (`torch.compile`, JAX's `jit`) is part of a process's time, but not of a time per
-step. A loss is the final validation loss, mean and median over runs; seeds draw other numbers on every side, so losses agree in size,
-not in digits."""
+INTRODUCTION = """Written by `scripts/measure/against-rivals`. Whole processes in turn, medians; ratio: rival's time / ours. Cores: threads, or processes × threads.
+Compilation (`torch.compile`, JAX's `jit`) is part of a process's time, but not of a time per step. A loss is the final validation loss, mean and
+median over runs; seeds draw other numbers on every side, so losses agree in size, not in digits."""
 
 
 def duration(seconds):
@@ -62,37 +57,3 @@ def failed_row(workload):
 
 def markdown_table(header, rows):
     return "\n".join("| " + " | ".join(row) + " |" for row in [header, ["---"] * len(header), *rows])
-
-
-def text_table(header, rows):
-    widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
-    return "\n".join("  ".join(cell.ljust(w) for cell, w in zip(row, widths)).rstrip() for row in [header, *rows])
-
-
-def section(parts, table):
-    """parts: [(title or "", lines beneath it, header or None, rows)]; table: one of the two above."""
-    out = []
-    for title, text, header, rows in parts:
-        if text or rows:
-            out += ([f"### {title}"] if title else []) + ([text] if text else []) + ([table(header, rows)] if rows else [])
-    return "\n\n".join(out)
-
-
-def split_sections(text):
-    """{heading: what is beneath it}, in order; what stands before the first one is left out."""
-    sections, heading = {}, None
-    for line in text.splitlines():
-        if line.startswith("## "):
-            heading = line[3:].strip()
-            sections[heading] = []
-        elif heading is not None:
-            sections[heading].append(line)
-    return {heading: "\n".join(lines).strip("\n") for heading, lines in sections.items()}
-
-
-def with_section(text, isa, body):
-    """RIVALS.md with this instruction set's section in place of the one it had; every other section as it stands."""
-    sections = {**split_sections(text), isa.title: body}
-    known = [other.title for other in INSTRUCTION_SETS.values() if other.title in sections]
-    order = known + [heading for heading in sections if heading not in known]
-    return "\n\n".join([INTRODUCTION, *(f"## {heading}\n\n{sections[heading]}" for heading in order)]) + "\n"

@@ -601,30 +601,30 @@ class Block(nn.Module):
 class Network(nn.Module):
     """tokens (B, T) int64 → outputs (B, T, classes); vectors (B, width) → (B, classes), of a target of numbers those (B, outputs).
 
-    config: the run's whole config. alphabet: the characters in the order of their ids, of a text run. inputs, outputs: of functions and images; outputs: of a sequence.
+    config: the run's whole config. shapes: of the weights, by name; they tell the task's. alphabet: the characters in the order of their ids, of a text run.
     table: of a table task, its "inputs" and "output" as the weights describe them: columns with mean and deviation, or values.
     """
 
-    def __init__(self, config, alphabet=None, d_ff=None, inputs=None, outputs=None, table=None):
+    def __init__(self, config, shapes, d_ff=None, alphabet=None, table=None):
         super().__init__()
         self.config, self.alphabet, self.table = config, alphabet, table
-        model, self.task = config["model"], task_shape(config["task"], alphabet, inputs, outputs, table)
-        d_model = model["d_model"]
+        model, task = config["model"], config["task"]
+        d_model, self.task = model["d_model"], {"tokens": "embedding" in shapes, "length": task.get("context", task.get("length", 1))}
         if self.task["tokens"]:
-            self.embedding = nn.Parameter(torch.zeros(self.task["inputs"], d_model))
+            self.embedding = nn.Parameter(torch.zeros(shapes["embedding"][0], d_model))
             require(model["positions"], ("learned", "rotary", "none", *FIXED_POSITIONS), "position encoding")
             if model["positions"] == "learned":
                 self.position = nn.Parameter(torch.zeros(self.task["length"], d_model))
             elif model["positions"] in FIXED_POSITIONS:
                 self.register_buffer("position", FIXED_POSITIONS[model["positions"]](self.task["length"], d_model).float(), persistent=False)
         else:
-            self.projection = nn.Linear(self.task["inputs"], d_model)
+            self.projection = nn.Linear(shapes["projection.weight"][1], d_model)
         for b in range(model["blocks"]):
             shared = getattr(self.block0, "ffn", None) if b > 0 and model.get("share_ffn") else None
             self.add_module(f"block{b}", Block(model, d_ff, self.task["length"], shared))
         if "at_end" in norm_places(model["norm"]):
             self.final_norm = Norm(d_model, model["norm"])
-        self.head = nn.Linear(d_model, self.task["outputs"])
+        self.head = nn.Linear(d_model, shapes["embedding" if model.get("tie") else "head.weight"][0])
         if model.get("tie"):  # one parameter, under its first name
             self.head.weight = self.embedding
 
@@ -643,41 +643,6 @@ class Network(nn.Module):
             x = self.final_norm(x)
         outputs = self.head(x)
         return outputs if self.task["tokens"] else outputs.squeeze(1)
-
-
-def function_width(drawn):
-    """Numbers that the network sees of one input of a function task."""
-    if drawn == "bit":
-        return 1
-    return drawn["bit"] if "bit" in drawn else drawn.get("size", 1) * drawn.get("integer", 1)
-
-
-def table_width(column):
-    return len(column["values"]) if "values" in column else 1 + column.get("missing", False)
-
-
-def task_shape(task, alphabet, inputs, outputs, table=None):
-    if task["kind"] == "xor":
-        return {"tokens": False, "inputs": task["bits"], "length": 1, "outputs": 2}
-    if task["kind"] == "sequence_xor":
-        return {"tokens": True, "inputs": 2, "length": task["length"], "outputs": 2}
-    if task["kind"] == "function":
-        inputs = inputs if task.get("features") else sum(map(function_width, task["inputs"].values()))
-        return {"tokens": False, "inputs": inputs, "length": 1, "outputs": outputs}
-    if task["kind"] == "sequence":
-        return {"tokens": True, "inputs": task["alphabet"], "length": task["length"], "outputs": outputs}
-    if task["kind"] == "facts":
-        return {"tokens": True, "inputs": task["facts"], "length": 1, "outputs": task["values"]}
-    require(task["kind"], ("xor", "sequence_xor", "function", "sequence", "facts", "table", "images", "text"), "task")
-    if task["kind"] == "images":
-        return {"tokens": False, "inputs": inputs, "length": 1, "outputs": outputs}
-    if task["kind"] == "table":
-        if table is None:
-            raise RunError("the weights describe no columns, but the task is a table")
-        return {"tokens": False, "inputs": sum(map(table_width, table["inputs"])), "length": 1, "outputs": table_width(table["output"])}
-    if alphabet is None:
-        raise RunError("the weights name no alphabet, but the task is text")
-    return {"tokens": True, "inputs": len(alphabet), "length": task["context"], "outputs": len(alphabet)}
 
 
 # ---- loading
@@ -802,11 +767,9 @@ def load(run, best=False):
         if "config" in metadata:
             check_same_model(config, metadata)
         refuse_unknown_keys(config["model"])
-        d_ff = hidden_width(config["model"], {name: t.shape for name, t in tensors.items()})
+        shapes = {name: tensor.shape for name, tensor in tensors.items()}
         with torch.random.fork_rng(devices=[]):  # nn.Linear draws weights, which are overwritten
-            inputs = tensors["projection.weight"].shape[1] if "projection.weight" in tensors else None
-            model = Network(config, metadata.get("alphabet"), d_ff, inputs, len(tensors["embedding" if config["model"].get("tie") else "head.weight"]),
-                            json.loads(metadata["table"]) if "table" in metadata else None)
+            model = Network(config, shapes, hidden_width(config["model"], shapes), metadata.get("alphabet"), json.loads(metadata["table"]) if "table" in metadata else None)
         fill(model, tensors)
     except RunError as error:
         raise RunError(f"{run}: {error}") from None

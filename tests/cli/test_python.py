@@ -663,12 +663,12 @@ class Runs(ProgramTest):
             return changed
 
         self.assertTrue(torch.equal(ffn_train.load(write()).head.weight, ffn_train.load(run).head.weight))
-        text = self.refused(write(**{"head.bias": None, "head.weight": torch.zeros(3, 6), "more": torch.zeros(1), "block0.ffn.up.weight": torch.zeros(6, 9)}))
+        text = self.refused(write(**{"head.bias": None, "head.weight": torch.zeros(2, 7), "more": torch.zeros(1), "block0.ffn.up.weight": torch.zeros(6, 9)}))
         self.assertEqual(text.splitlines(), [
             f"{changed}: the weights do not fit the model:",
             "  block0.ffn.up.weight: (6, 9), the model has (9, 6)",
             "  head.bias (2,): missing",
-            "  head.weight: (3, 6), the model has (2, 6)",
+            "  head.weight: (2, 7), the model has (2, 6)",
             "  more (1,): the model has no such parameter"])
 
         other = json.loads(json.dumps(config))

@@ -284,7 +284,6 @@ std::string example_of(const std::string& command) {
       {"completion", "completion bash"},
       {"cp", "cp xor my.json"},
       {"curves", "curves runs/activations"},
-      {"demo", "demo linear"},
       {"diff", "diff runs/xor/seed-0 runs/xor/seed-1"},
       {"export", "export runs/activations --csv"},
       {"inspect", "inspect runs/xor/seed-0"},

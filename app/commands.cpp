@@ -216,7 +216,6 @@ void add_commands(CommandLine program, CommonOptions& common) {
   add_compare(program, common);
   add_report(program, common);
   add_curves(program, common);
-  add_demo(program, common);
   add_watch(program, common);
   add_check(program, common);
   add_plan(program, common);

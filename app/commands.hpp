@@ -67,7 +67,6 @@ void add_train(CommandLine program, CommonOptions& common);
 void add_compare(CommandLine program, CommonOptions& common);
 void add_report(CommandLine program, CommonOptions& common);
 void add_curves(CommandLine program, CommonOptions& common);
-void add_demo(CommandLine program, CommonOptions& common);
 void add_watch(CommandLine program, CommonOptions& common);
 void add_check(CommandLine program, CommonOptions& common);
 void add_plan(CommandLine program, CommonOptions& common);

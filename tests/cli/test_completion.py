@@ -105,7 +105,6 @@ class Words(CompletionTest):
         self.assertEqual(set(self.asked("compare", "runs", "--by", "train.optimizer.lr")), {"train.optimizer.lr", "train.optimizer.lr_scale"})
         self.assertLess({"activations", "keys"}, set(self.asked("list", "")))
         self.assertEqual(set(self.asked("completion", "")), {"bash", "zsh", "fish"})
-        self.assertEqual(set(self.asked("demo", "")), {row["demo"] for row in json.loads(self.ok("demo", "--json").stdout)})
         self.assertEqual(self.asked("xor", "-j", ""), {})
 
     def test_it_answers_at_once(self):
@@ -253,7 +252,7 @@ class Manual(CompletionTest):
         synopsis = re.sub(r"\\f.|\\", "", self.ok("man").stdout.partition(".SH SYNOPSIS")[2].partition(".SH")[0]).splitlines()
         for line in ("ffn-train [OPTION...] [CONFIG] [KEY=VALUE...]", "ffn-train list [OPTION...] [WHAT] [NAME]", "ffn-train inspect [OPTION...] RUN"):
             self.assertIn(line, synopsis)
-        for command, optional in (("runs", True), ("demo", True), ("compare", False), ("cp", False)):
+        for command, optional in (("runs", True), ("compare", False), ("cp", False)):
             line = next(line for line in synopsis if line.startswith(f"ffn-train {command} ")).replace("[OPTION...]", "")
             self.assertEqual("[" in line.split(None, 2)[2].split()[0], optional, line)
 

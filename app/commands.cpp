@@ -239,7 +239,6 @@ void add_commands(CommandLine program, CommonOptions& common) {
   add_rm(program, common);
   add_export(program, common);
   add_completion(program, common);
-  add_man(program, common);
 }
 
 }  // namespace ffn::app

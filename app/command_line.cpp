@@ -3,9 +3,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
-#include <cmath>
 #include <cstdlib>
-#include <iostream>
+#include <limits>
 #include <map>
 #include <sstream>
 
@@ -41,51 +40,36 @@ Option Option::shows_default() {
   option_->capture_default_str();
   return *this;
 }
-Option Option::at_least(std::int64_t low) {
-  option_->check([low](const std::string& given) {
-    std::int64_t value = 0;
-    const bool fits = CLI::detail::lexical_cast(given, value) && value >= low;
-    return fits ? std::string() : "expected an integer of at least " + std::to_string(low) + ", got '" + given + "'";
-  });
-  return *this;
-}
 
 namespace {
 
-// CLI11's check and what its help says of it; what it refuses is said as configs say it.
-CLI::Validator saying(const CLI::Validator& check, const std::string& expected) {
-  const auto refuses = [check, expected](std::string& given) {
-    return check(given).empty() ? std::string() : "expected " + expected + ", got '" + given + "'";
+// A value between two bounds; `high` may be the largest there is. A NaN fails.
+template <class Number>
+void require(CLI::Option& option, Number low, Number high, const char* noun, const char* type) {
+  std::ostringstream bounds, help;
+  help << type;
+  if (high < std::numeric_limits<Number>::max()) {
+    bounds << noun << " from " << low << " to " << high;
+    help << " in [" << low << " - " << high << "]";
+  } else {
+    bounds << noun << " of at least " << low;
+  }
+  const auto refuses = [low, high, expected = bounds.str()](std::string& given) {
+    Number value = 0;
+    const bool fits = CLI::detail::lexical_cast(given, value) && value >= low && value <= high;
+    return fits ? std::string() : "expected " + expected + ", got '" + given + "'";
   };
-  return CLI::Validator(refuses, check.get_description());
-}
-
-std::string plain_number(double x) {
-  std::ostringstream out;
-  out << x;
-  return out.str();
+  option.check(CLI::Validator(refuses, help.str()));
 }
 
 }  // namespace
 
 Option Option::integer_in(std::int64_t low, std::int64_t high) {
-  option_->check(saying(CLI::Range(low, high), "an integer from " + std::to_string(low) + " to " + std::to_string(high)));
+  require(*option_, low, high, "an integer", "INT");
   return *this;
 }
-// CLI::Range lets NaN pass: it is neither below nor above.
 Option Option::real_in(double low, double high) {
-  const std::string expected = "a number from " + plain_number(low) + " to " + plain_number(high);
-  const auto is_number = [](std::string& given) { return std::isnan(std::strtod(given.c_str(), nullptr)) ? given : std::string(); };
-  option_->check(saying(CLI::Validator(is_number, ""), expected))->check(saying(CLI::Range(low, high), expected));
-  return *this;
-}
-Option Option::non_negative() {
-  const auto is_one = [](const std::string& given) {
-    double value = 0;
-    const bool fits = CLI::detail::lexical_cast(given, value) && std::isfinite(value) && value >= 0;  // NaN does not
-    return fits ? std::string() : "expected a number of at least 0, got '" + given + "'";
-  };
-  option_->check(CLI::Validator(is_one, CLI::NonNegativeNumber.get_description()));
+  require(*option_, low, high, "a number", "FLOAT");
   return *this;
 }
 Option Option::one_of(const std::vector<std::string>& words, bool listed_in_help) {
@@ -181,11 +165,9 @@ OptionDescription description_of(const CLI::Option& option, const Declarations& 
   const std::string value = option.get_type_size_max() == 0 ? "" : option.get_type_name();
   out.value = value.substr(0, value.find(':'));  // a check's description stands behind
   if (const auto found = declarations.words.find(&option); found != declarations.words.end()) out.words = found->second;
-  out.fallback = option.get_default_str();
   out.doc = option.get_description();
   out.takes_word = option.get_positional();
   out.many = option.get_items_expected_max() > 1;
-  out.required = option.get_required();
   return out;
 }
 
@@ -273,41 +255,6 @@ std::vector<std::string> words_of(int argc, char** argv) {
   throw UsageError(what + "; did you mean " + join(meant, " or ") + "?", "keys of the config are set without dashes: key=value");
 }
 
-// What a person may have wanted to type, of each command that takes a word or more.
-std::string example_of(const std::string& command) {
-  static const std::map<std::string, std::string> examples = {
-      {"", "xor model.ffn.activation=relu,gelu seeds=10"},
-      {"bench", "bench product"},
-      {"check", "check runs/activations"},
-      {"clean", "clean runs"},
-      {"compare", "compare runs/activations --details"},
-      {"completion", "completion bash"},
-      {"cp", "cp xor my.json"},
-      {"curves", "curves runs/activations"},
-      {"demo", "demo linear"},
-      {"diff", "diff runs/xor/seed-0 runs/xor/seed-1"},
-      {"export", "export runs/activations --csv"},
-      {"inspect", "inspect runs/xor/seed-0"},
-      {"list", "list keys model.ffn"},
-      {"merge", "merge part-1/activations part-2/activations -o runs/activations"},
-      {"note", "note runs/xor/seed-0 'overfits from step 300'"},
-      {"params", "params --d-model 512 --d-ff 2048"},
-      {"plan", "plan activations"},
-      {"report", "report runs/activations"},
-      {"rm", "rm runs/xor"},
-      {"runs", "runs"},
-      {"predict", "predict runs/iris/seed-0 new-rows.csv"},
-      {"sample", "sample runs/text/seed-0 --prompt 'Once'"},
-      {"slurm", "slurm activations --tasks 8"},
-      {"validate", "validate my.json"},
-      {"verify", "verify xor"},
-      {"watch", "watch runs/activations"},
-  };
-  const auto found = examples.find(command);
-  const std::string help = "`ffn-train " + command + (command.empty() ? "" : " ") + "--help` shows what there is";
-  return found == examples.end() ? help : "for example `ffn-train " + found->second + "`; " + help;
-}
-
 // "DIR" of an option whose help has "DIR... REQUIRED".
 std::string value_name(const CLI::Option& option, const Declarations& declarations) {
   if (const auto words = declarations.words.find(&option); words != declarations.words.end()) return "one of " + join(words->second);
@@ -343,7 +290,8 @@ int refuse(const CLI::App& app, const CLI::ParseError& error, const std::vector<
     if (left.size() < 2 || left[0] != '-' || left.find_first_not_of('-') == std::string::npos) continue;
     refuse_option(command, left, words);
   }
-  throw UsageError(problem_of(command, error, declarations), example_of(command.get_parent() ? command.get_name() : ""));
+  const std::string name = command.get_parent() ? command.get_name() + " " : "";
+  throw UsageError(problem_of(command, error, declarations), "`ffn-train " + name + "--help` shows what there is");
 }
 
 }  // namespace
@@ -361,7 +309,7 @@ int run_command_line(int argc, char** argv) {
   add_commands(program, common);
   common.description = program.description();
   // After the commands: those added later would inherit it.
-  app.footer(std::string("Examples:\n") + kExamples);
+  app.footer(kHelpFooter);
   if (std::getenv(kCompleteVariable)) return print_completions(common.description, {argv + 1, argv + argc});
   auto words = words_of(argc, argv);
   if (!words.empty() && words[0] == "help") {  // "help plan" is "plan --help"

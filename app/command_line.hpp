@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,15 +16,14 @@ class Option;
 
 namespace ffn::app {
 
-/// What can be typed, for completion and the manual: the same declarations that parse it.
+/// The command line for completion: the same declarations that parse it.
 struct OptionDescription {
   std::vector<std::string> names;  ///< "-o", "--out"; none for a word without a name
   std::string value;               ///< what its help calls the value: "DIR"; empty for a flag
   std::vector<std::string> words;  ///< that it takes, where these are few
-  std::string fallback, doc;
+  std::string doc;
   bool takes_word = false;  ///< also without its name
   bool many = false;
-  bool required = false;
 };
 struct CommandDescription {
   std::string name, doc;
@@ -45,10 +45,8 @@ class Option {
   Option required();
   Option type(const char* name);  ///< what its help calls the value
   Option shows_default();
-  Option at_least(std::int64_t low);
-  Option integer_in(std::int64_t low, std::int64_t high);
-  Option real_in(double low, double high);
-  Option non_negative();
+  Option integer_in(std::int64_t low, std::int64_t high = std::numeric_limits<std::int64_t>::max());
+  Option real_in(double low, double high = std::numeric_limits<double>::max());
   Option one_of(const std::vector<std::string>& words, bool listed_in_help = true);
   Option excludes(const Option& other);
   /// A directory: "~/" is the home directory where no shell saw to it.

@@ -216,7 +216,6 @@ void add_commands(CommandLine program, CommonOptions& common) {
   add_compare(program, common);
   add_report(program, common);
   add_curves(program, common);
-  add_demo(program, common);
   add_watch(program, common);
   add_check(program, common);
   add_plan(program, common);
@@ -240,7 +239,6 @@ void add_commands(CommandLine program, CommonOptions& common) {
   add_rm(program, common);
   add_export(program, common);
   add_completion(program, common);
-  add_man(program, common);
 }
 
 }  // namespace ffn::app

@@ -34,13 +34,16 @@ struct CommonOptions {
 /// The option whose number may be left out, and what it then is.
 inline constexpr const char *kFastDevRun = "--fast-dev-run", *kFastDevRunSteps = "10";
 
-/// For the help and the manual.
-inline constexpr const char* kExamples =
+inline constexpr const char* kHelpFooter =
+    "Examples:\n"
     "  ffn-train xor\n"
     "  ffn-train xor name=two model.ffn.activation=relu,silu seeds=10\n"
     "  ffn-train text task.file=my-notes.txt && ffn-train sample runs/text/seed-0\n"
     "  ffn-train cp activations my-study.json && ffn-train my-study.json\n"
-    "  ffn-train list keys model.ffn";
+    "  ffn-train list keys model.ffn\n\n"
+    "Exit codes:\n"
+    "  0 done; 1 a run failed, or all diverged; 2 usage or config; 3 data or checkpoint; 4 some runs of a study failed; 5 expect or --fail-if "
+    "not met; 75 interrupted, the same command resumes; 130 and 143 second signal";
 
 ColorMode color_mode(const CommonOptions& common);
 
@@ -67,7 +70,6 @@ void add_train(CommandLine program, CommonOptions& common);
 void add_compare(CommandLine program, CommonOptions& common);
 void add_report(CommandLine program, CommonOptions& common);
 void add_curves(CommandLine program, CommonOptions& common);
-void add_demo(CommandLine program, CommonOptions& common);
 void add_watch(CommandLine program, CommonOptions& common);
 void add_check(CommandLine program, CommonOptions& common);
 void add_plan(CommandLine program, CommonOptions& common);
@@ -91,7 +93,6 @@ void add_clean(CommandLine program, CommonOptions& common);
 void add_rm(CommandLine program, CommonOptions& common);
 void add_export(CommandLine program, CommonOptions& common);
 void add_completion(CommandLine program, CommonOptions& common);
-void add_man(CommandLine program, CommonOptions& common);
 
 /// All of them. `common` has to live as long as the command runs.
 void add_commands(CommandLine program, CommonOptions& common);

@@ -144,7 +144,7 @@ void add_question_options(CommandLine command, CompareQuestion& question) {
           .option(
               "--min-effect", asked.min_effect,
               "smallest difference that matters, in the metric's units, or where ratios are compared as a share (0.05 is a factor of 1.05 either way); the study's otherwise")
-          .non_negative();
+          .real_in(0);
   const auto scale = command.option("--scale", asked.scale, "on what a logged metric is compared; the study's otherwise")
                          .one_of({std::begin(kCompareScales), std::end(kCompareScales)})
                          .type("SCALE");

@@ -14,7 +14,6 @@
 #include "ffn/config/names.hpp"
 #include "ffn/config/schema.hpp"
 #include "ffn/config/study_config.hpp"
-#include "ffn/inspect/demo.hpp"
 #include "ffn/store/run_directory.hpp"
 #include "load_config.hpp"
 
@@ -146,9 +145,6 @@ Candidates value_candidates(const OptionDescription& option, const std::string& 
     add(out, typed.find('=') == std::string::npos ? keys(typed, "=") : values(typed));
   else if (is("KEY") && !is("KEY=VALUE")) add(out, keys(typed, ""));
   if (is("METRIC")) add(out, metrics());
-  if (is("DEMO")) {
-    for (const auto& row : demo::demos()) out.push_back({row.name, row.doc});
-  }
   if (is("DIR") || is("RUN")) add(out, directory_candidates(typed));
   if (is("FILE")) add(out, paths(typed, false));
   return out;

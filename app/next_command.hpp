@@ -16,13 +16,12 @@ struct StudyEnd {
   bool all_diverged = false;
 };
 
-/// The place of the results, and the next command. After failures: the same one. Where every run diverged: a tenth of the rate. Where
-/// comparisons are not sure, or a grid was too narrow: the same question under another name, with fresh seeds until it is settled, and
-/// with a smallest difference where none was named. Where a verdict rests on one learning rate: each variant at its own. Else the report.
+/// Where the results are, and the next command. After failures: the same one. Where comparisons are not sure: the same question with fresh
+/// seeds until it is settled. Where a verdict rests on one learning rate: each variant at its own. Otherwise the report.
 /// Never another metric or reference: among several, one wins by chance.
 std::string last_lines(const Plan& plan, const Comparison& comparison, const StudyEnd& end, const CommonOptions& common);
 
-/// "a lower train.optimizer.lr such as 0.001 or train.clip_norm=1 may help": what the run does not have already.
+/// "a lower train.optimizer.lr such as 0.001 or train.clip_norm=1 may help", without what the run has already.
 std::string against_divergence(const RunConfig& config);
 
 /// "next: COMMAND" in one line for `fd` where its terminal is wide enough, and in a log; otherwise the command in lines of its own, which a

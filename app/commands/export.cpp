@@ -1,4 +1,4 @@
-// ffn-train export DIR...: runs as files that other programs read.
+// ffn-train export DIR...: runs as tables for other programs.
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
@@ -12,7 +12,6 @@
 #include "ffn/base/shell.hpp"
 #include "ffn/base/utf8.hpp"
 #include "ffn/compare/run_keys.hpp"
-#include "ffn/inspect/tensorboard.hpp"
 #include "ffn/report/exporter.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/runs_csv.hpp"
@@ -27,7 +26,7 @@ namespace {
 struct ExportOptions {
   std::vector<std::string> directories;
   std::string out;
-  bool csv = false, tensorboard = false, histograms = false, all = false;
+  bool csv = false, all = false;
 };
 
 // Beside the runs, as a report; here where there are several places.
@@ -50,37 +49,22 @@ std::optional<std::string> answer_csv(const ExportOptions& options) {
 }
 
 int export_runs(const ExportOptions& options, const CommonOptions& common) {
-  if (options.histograms && !options.tensorboard)
-    throw UsageError("--histograms is of --tensorboard", "add --tensorboard, or leave it out");
-  if (!options.csv && !options.tensorboard) throw UsageError("what shall be written?", "--csv writes tables, --tensorboard event files");
   auto selection =
       exports::select_runs({options.directories.begin(), options.directories.end()}, options.all ? Extras::include : Extras::leave_out);
   const auto out = out_directory(options);
   Json report = {{"runs", selection.runs.size()}};
   std::string text;
-  if (options.csv) {
-    const fs::path path = out / "compare.csv";
-    const auto answer = answer_csv(options);
-    const auto file = answer ? std::optional(NamedFile(path, kAnswerTable, Chosen::by_program)) : std::nullopt;
-    const auto files = exports::write_csv(selection, out, selection.notes);
-    report["csv"] = {{"runs", files.runs.string()}, {"curves", files.curves.string()}, {"curve_rows", files.num_curve_rows}};
-    text += files.runs.string() + ": a row for each run, " + format_count(selection.runs.size()) + "\n" + files.curves.string() +
-            ": a row for each run, step and metric, " + format_count(files.num_curve_rows) + "\n";
-    if (file) {
-      file->write(*answer);
-      report["csv"]["compare"] = path.string();
-      text += path.string() + ": verdicts and the answer, a row for each variant\n";
-    }
-  }
-  if (options.tensorboard) {
-    const auto files = exports::write_tensorboard(selection, out / kTensorBoardDirectory, options.histograms, selection.notes);
-    report["tensorboard"] = {{"directory", files.directory.string()}, {"runs", files.num_runs}, {"variants", files.num_variants}};
-    text += files.directory.string() + ": event files of " + format_counted(files.num_runs, "run") +
-            (files.num_variants > 0 ? ", and of " + format_counted(files.num_variants, "variant") + " with several seeds mean and interval"
-                                    : "") +
-            "\nto look at them: tensorboard --logdir " + shell_word(files.directory.string()) +
-            (files.most_points > exports::kTensorBoardPoints ? " --samples_per_plugin scalars=" + std::to_string(files.most_points) : "") +
-            "\n";
+  const fs::path path = out / "compare.csv";
+  const auto answer = answer_csv(options);
+  const auto file = answer ? std::optional(NamedFile(path, kAnswerTable, Chosen::by_program)) : std::nullopt;
+  const auto files = exports::write_csv(selection, out, selection.notes);
+  report["csv"] = {{"runs", files.runs.string()}, {"curves", files.curves.string()}, {"curve_rows", files.num_curve_rows}};
+  text += files.runs.string() + ": a row for each run, " + format_count(selection.runs.size()) + "\n" + files.curves.string() +
+          ": a row for each run, step and metric, " + format_count(files.num_curve_rows) + "\n";
+  if (file) {
+    file->write(*answer);
+    report["csv"]["compare"] = path.string();
+    text += path.string() + ": verdicts and the answer, a row for each variant\n";
   }
   for (const auto& note : selection.notes) log_warning(note);
   report["notes"] = selection.notes;
@@ -92,16 +76,10 @@ int export_runs(const ExportOptions& options, const CommonOptions& common) {
 }  // namespace
 
 void add_export(CommandLine program, CommonOptions& common) {
-  auto command = program.subcommand("export", "runs as files that other programs read: CSV, TensorBoard");
+  auto command = program.subcommand("export", "tables for other programs: runs.csv, curves.csv and, for a study, compare.csv");
   auto options = std::make_shared<ExportOptions>();
   command.option("directories", options->directories, "studies or runs").required().type("DIR...");
-  command.flag(
-      "--csv", options->csv,
-      "runs.csv, a row for each run, and curves.csv, a row for each run, step and metric; of one study also compare.csv, its answer");
-  command.flag("--tensorboard", options->tensorboard,
-               "event files below tensorboard/: of each run, and of each variant's seeds the mean and the 95 % interval");
-  command.flag("--histograms", options->histograms,
-               "with --tensorboard: also histograms of the final weights and of the activations in hidden layers");
+  command.flag("--csv", options->csv, "CSV, the one format; may be left out");
   command.option("-o,--out", options->out, "where to; DIR otherwise, or here where there are several").type("DIR").directory();
   command.flag("--all", options->all, "also runs that lie in a study's directory and are no part of it");
   add_output_options(command, common);

@@ -63,7 +63,7 @@ void add_train(CommandLine program, CommonOptions& common) {
   auto options = std::make_shared<TrainOptions>();
   const auto config = add_config_options(program, common);
   program.option("-o,--out", common.out, "where results go").type("DIR").shows_default().directory();
-  program.option(kFastDevRun, options->fast_dev_run, "train N steps (10 without a number) and keep nothing").at_least(1).type("N");
+  program.option(kFastDevRun, options->fast_dev_run, "train N steps (10 without a number) and keep nothing").integer_in(1).type("N");
   const auto shard = program.option("--shard", options->shard, "train part I of N of a study, seed by seed").type("I/N");
   program.option("--budget", options->budget, "train as many seeds of a study as fit into this time, as in 90s, 30m or 2h30m")
       .type("TIME")

@@ -294,8 +294,6 @@ class Words(ProgramTest):
         for _ in range(2):  # found finished, too
             said = self.fails(1, *study)
             self.assertIn("every run diverged: there is nothing to compare; a lower train.optimizer.lr such as 1e+29 or train.clip_norm=1 may help", said)
-            self.assertIn("next, at a tenth of the learning rate: ", said)
-            self.assertIn("train.optimizer.lr=1e+29 name=div-slower", said)
         self.assertIn("such as 1e+29 may help", self.fails(1, study[0], "name=clipped", *study[2:], "train.clip_norm=1"))
         notes = json.loads(self.ok("compare", "runs/div", "--metric", "val/loss", "--json").stdout)["notes"]
         self.assertIn("no run has a value of val/loss", notes)

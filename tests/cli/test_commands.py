@@ -53,6 +53,17 @@ class Catalogues(ProgramTest):
             self.assertGreater(len(json.loads(self.ok("list", what, "--json").stdout)), 2, what)
         self.assertIn("top_k", self.ok("list", "keys", "model.ffn").stdout)
 
+    def test_all_activations_are_drawn(self):
+        names = [row["activation"] for row in json.loads(self.ok("list", "activations", "--json").stdout) if "parameter" not in row]
+        environment = {**{k: v for k, v in os.environ.items() if k not in ("LC_ALL", "LC_CTYPE")}, "LANG": "C.UTF-8"}
+        text = self.ok("list", "activations", "--plot", env=environment).stdout
+        titles = " ".join(line for line in text.splitlines() if not re.search("[│┤└\u2801-\u28ff]", line))
+        self.assertEqual([name for name in names if f"{name}  " not in titles], [])
+        self.assertEqual(text.count("└"), len(names))
+        self.assertRegex(text, r"(?m)^ +−2 +0 +2")  # a minus sign, not a hyphen
+        self.assertTrue(self.ok("list", "activations", "--plot", env={**os.environ, "LC_ALL": "C"}).stdout.isascii())
+        self.assertIn("there are no pictures of tasks", self.fails(2, "list", "tasks", "--plot"))
+
     def test_the_schema_is_current(self):
         self.assertTrue(self.ok("schema").stdout == (ROOT / "configs/schema.json").read_text(), "configs/schema.json is out of date: run scripts/regenerate")
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Completion in the shells that are installed, by their own functions, and the manual page; both say what the program's help says."""
+"""Completion in the shells that are installed, by their own functions; they offer what the program's help says."""
 import json
 import os
 import pty
@@ -10,7 +10,7 @@ import subprocess
 import time
 import unittest
 
-from program import PROGRAM, ROOT, ProgramTest, main, run_at
+from program import PROGRAM, ProgramTest, main, run_at
 
 BASH = r"""
 source <("$PROGRAM" completion bash)
@@ -105,7 +105,6 @@ class Words(CompletionTest):
         self.assertEqual(set(self.asked("compare", "runs", "--by", "train.optimizer.lr")), {"train.optimizer.lr", "train.optimizer.lr_scale"})
         self.assertLess({"activations", "keys"}, set(self.asked("list", "")))
         self.assertEqual(set(self.asked("completion", "")), {"bash", "zsh", "fish"})
-        self.assertEqual(set(self.asked("demo", "")), {row["demo"] for row in json.loads(self.ok("demo", "--json").stdout)})
         self.assertEqual(self.asked("xor", "-j", ""), {})
 
     def test_it_answers_at_once(self):
@@ -231,37 +230,6 @@ print -r -- "$OUT"
             return subprocess.run(["zsh", "-f", "-c", script], cwd=self.tmp, env=self.environment, capture_output=True, text=True, timeout=60).stdout
         self.assertIn("which variant is better", ask("ffn-train comp"))
         self.assertIn("model.ffn.", ask("ffn-train xor model.f"))
-
-
-class Manual(CompletionTest):
-    def test_it_has_every_command_and_option_and_no_warning(self):
-        page = self.write("ffn-train.1", self.ok("man").stdout)
-        if not shutil.which("groff"):
-            self.skipTest("needs groff")
-        result = subprocess.run(["groff", "-man", "-Kutf8", "-Tutf8", "-ww", "-rLL=100n", page], capture_output=True, text=True)
-        self.assertEqual((result.returncode, result.stderr), (0, ""))
-        text = re.sub("\x1b\\[[0-9;]*m|.\b", "", result.stdout)
-        for section in ("NAME", "SYNOPSIS", "OPTIONS", "COMMANDS", "EXIT STATUS", "EXAMPLES"):
-            self.assertRegex(text, f"(?m)^{section}$")
-        for command in self.subcommands():
-            self.assertRegex(text, rf"(?m)^   {command}$")
-            for option in self.asked(command, "--"):
-                self.assertIn(option, text)
-        self.assertIn("  ffn-train xor name=two model.ffn.activation=relu,silu seeds=10", text)
-
-    def test_words_that_may_be_left_out_stand_in_brackets(self):
-        synopsis = re.sub(r"\\f.|\\", "", self.ok("man").stdout.partition(".SH SYNOPSIS")[2].partition(".SH")[0]).splitlines()
-        for line in ("ffn-train [OPTION...] [CONFIG] [KEY=VALUE...]", "ffn-train list [OPTION...] [WHAT] [NAME]", "ffn-train inspect [OPTION...] RUN"):
-            self.assertIn(line, synopsis)
-        for command, optional in (("runs", True), ("demo", True), ("compare", False), ("cp", False)):
-            line = next(line for line in synopsis if line.startswith(f"ffn-train {command} ")).replace("[OPTION...]", "")
-            self.assertEqual("[" in line.split(None, 2)[2].split()[0], optional, line)
-
-    def test_its_exit_codes_are_those_of_the_documentation(self):
-        text = re.sub(r"\\[fe].?|\\", "", self.ok("man").stdout.partition(".SH EXIT STATUS")[2].partition(".SH")[0])
-        readme = (ROOT / "configs/README.md").read_text(encoding="utf-8").partition("## Exit codes")[2].partition("##")[0]
-        for code in re.findall(r"^(\d+)$", text, re.M):
-            self.assertIn(code, re.findall(r"\d+", readme))
 
 
 if __name__ == "__main__":

@@ -324,7 +324,7 @@ class Tidying(ProgramTest):
 
 
 class Usage(ProgramTest):
-    def test_what_cannot_be_parsed_is_said_as_every_error_with_an_example(self):
+    def test_what_cannot_be_parsed_is_said_as_every_error(self):
         for words, said in ((["report"], "report needs DIR: studies or runs"), (["compare"], "compare needs DIR"), (["curves"], "curves needs DIR"), (["cp", "xor"], "cp needs FILE"),
                             (["merge", "a"], "merge needs --out DIR"), (["completion"], "completion needs one of bash, zsh, fish"),
                             (["list", "foo"], "list: expected one of activations, ffns, routers, inits, optimizers, positions, tasks, functions, metrics, keys, configs, experiments, got 'foo'"),
@@ -335,17 +335,9 @@ class Usage(ProgramTest):
                             (["inspect", "a", "b", "c"], "more than inspect takes: b c"), (["-q", "-v", "xor"], "--verbose and --quiet exclude each other")):
             command = "" if words[0] in ("xor", "-q") else words[0] + " "
             error = self.fails(2, *words)
-            self.assertRegex(error, rf"^error: .*\nhint: for example `ffn-train {command or 'xor '}[^`]+`; `ffn-train {command}--help` shows what there is\n$")
+            self.assertRegex(error, rf"^error: .*\nhint: `ffn-train {command}--help` shows what there is\n$")
             self.assertIn(said, error)
         self.assertEqual(self.files(), [])
-
-    def test_every_command_that_lacks_a_word_names_an_example(self):
-        commands = re.findall(r"(?m)^  ([a-z]+) ", re.split("(?i)subcommands:", self.ok("--help").stdout)[-1])
-        self.assertGreater(len(commands), 20)
-        lacking = [command for command in commands if "REQUIRED" in self.ok(command, "--help").stdout]
-        self.assertGreater(len(lacking), 8)
-        for command in lacking:
-            self.assertIn(f"hint: for example `ffn-train {command} ", self.fails(2, command))
 
     def test_a_key_that_is_none_is_answered_with_those_that_may_be_meant(self):
         for typed, meant in (("optimizer", "train.optimizer"), ("model.fnn", "model.ffn"), ("lr", "train.optimizer.lr"), ("optimzer", "train.optimizer")):

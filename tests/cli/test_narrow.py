@@ -25,7 +25,6 @@ class Narrow(ProgramTest):
         commands += [["plan", name, "--no-probe"] for name in ("xor", "activations", "own-layer")]
         commands += [["list", what] for what in ("activations", "ffns", "configs", "experiments", "keys", "metrics")]
         commands += [["compare", "runs/" + name, *form] for name in ("xor", "study", "tuned") for form in ([], ["--details"], ["--explain"])]
-        commands += [["demo"], *(["demo", name] for name in ("linear", "position", "conv", "walk", "count", "activations"))]
         for columns in (40, 41, 47, 60):
             for command in commands:
                 if command[0] == "cp":

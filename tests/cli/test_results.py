@@ -113,7 +113,7 @@ class Diff(ResultsTest):
 
 class Rm(ResultsTest):
     def test_it_removes_its_own_files_and_names_the_others(self):
-        self.ok("export", "runs/study", "--csv", "--tensorboard")
+        self.ok("export", "runs/study", "--csv")
         self.ok("report", "runs/study")
         mine = [self.write(f"runs/study/{name}", "mine") for name in ("my-notes.md", "mine/log.txt", "activation=relu/plot.png", "slurm/thesis.tex", "runs.csv", "model.safetensors", "activation=relu/metrics.jsonl")]
         mine.append(self.write("runs/study/compare.json", {"of": "mine"}))

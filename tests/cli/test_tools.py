@@ -2,6 +2,7 @@
 """Event files and uploads, read back by TensorBoard, W&B and MLflow themselves. scripts/check/tools runs this in its own virtual environment; it is not
 among the default tests."""
 import contextlib
+import ctypes
 import json
 import math
 import os
@@ -9,8 +10,6 @@ import statistics
 import subprocess
 import sys
 import time
-import types
-import unittest
 import urllib.parse
 import urllib.request
 
@@ -18,50 +17,54 @@ import mlflow
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tensorboard.plugins.hparams import metadata
 
-import test_export
 from program import ROOT, main, record
 from test_export import DIVERGING, ExportTest, lines
 
 
-def accumulator(path):
-    out = EventAccumulator(str(path), size_guidance={"scalars": 0, "histograms": 0})
-    out.Reload()
-    return out
+def single(x):
+    """As single precision holds it."""
+    return ctypes.c_float(x).value
 
 
-def scalars(*paths):
-    """Of one file, or of the directory that several share."""
-    found = accumulator(paths[0] if len(paths) == 1 else paths[0].parent)
-    return {tag: [(event.step, event.value) for event in found.Scalars(tag)] for tag in found.Tags()["scalars"]}
+class TensorBoardTest(ExportTest):
+    def write_events(self, study):
+        done = subprocess.run([sys.executable, str(ROOT / "scripts/to_tensorboard"), f"runs/{study}", "events"], cwd=self.tmp, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def expected_scalars(self, run):
+        """{tag: [(step, value)]} of a run's metrics.jsonl, in single precision."""
+        out = {}
+        for line in lines(run / "metrics.jsonl"):
+            for metric, value in line.items():
+                if "/" in metric:
+                    out.setdefault(metric, []).append((line["step"], single(float(value))))
+        return out
 
 
-def hparams(path):
-    content = accumulator(path).PluginTagToContent("hparams")
-    start = metadata.parse_session_start_info_plugin_data(content["_hparams_/session_start_info"])
-    end = content.get("_hparams_/session_end_info")
-    keys = {key: getattr(value, value.WhichOneof("kind")) for key, value in start.hparams.items()}
-    return start.group_name, keys, end and metadata.parse_session_end_info_plugin_data(end).status
+class EventFiles(TensorBoardTest):
+    def test_every_run_has_its_scalars_keys_and_state(self):
+        self.study()
+        self.study(code=1, **{key: DIVERGING[key] for key in ("name", "train", "sweep")})
+        for study, status in (("study", 1), ("diverging", 2)):
+            self.write_events(study)
+            for run in self.runs(f"runs/{study}"):
+                found = EventAccumulator(str(self.tmp / "events" / run.relative_to(self.tmp / "runs")), size_guidance={"scalars": 0})
+                found.Reload()
+                scalars = {tag: [(event.step, event.value) for event in found.Scalars(tag)] for tag in found.Tags()["scalars"]}
+                self.assertEqual(str(scalars), str(self.expected_scalars(run)))  # as text: NaN is then itself
+                content = found.PluginTagToContent("hparams")
+                start = metadata.parse_session_start_info_plugin_data(content["_hparams_/session_start_info"])
+                self.assertEqual(start.group_name, run.parent.name)
+                self.assertEqual(start.hparams["model.ffn.activation"].string_value, record(run)["config"]["model"]["ffn"]["activation"])
+                self.assertEqual(metadata.parse_session_end_info_plugin_data(content["_hparams_/session_end_info"]).status, status)
 
 
-def histograms(path):
-    found = accumulator(path)
-    return {tag: (event.step, event.histogram_value) for tag in found.Tags()["histograms"] for event in found.Histograms(tag)}
-
-
-# The tests of test_export.py, which otherwise use a reader of their own.
-test_export.tensorboard = types.SimpleNamespace(scalars=scalars, hparams=hparams, histograms=histograms)
-
-
-class EventFiles(test_export.TensorBoard):
-    pass
-
-
-class Server(ExportTest):
-    """What TensorBoard's page is given, by its own loader and by its data server."""
+class Server(TensorBoardTest):
+    """TensorBoard's page, by its own loader and by its data server."""
 
     @contextlib.contextmanager
     def serve(self, load_fast):
-        command = [sys.executable, "-m", "tensorboard.main", "--logdir", "runs/study/tensorboard", "--port", "0", f"--load_fast={load_fast}"]
+        command = [sys.executable, "-m", "tensorboard.main", "--logdir", "events", "--port", "0", f"--load_fast={load_fast}"]
         process = subprocess.Popen(command, cwd=self.tmp, stderr=subprocess.PIPE, text=True)
         try:
             said = []
@@ -89,19 +92,18 @@ class Server(ExportTest):
         return found
 
     def check(self):
-        runs = {str(run.relative_to(self.tmp / "runs/study")): run for run in self.runs()}
+        runs = {str(run.relative_to(self.tmp / "runs")): run for run in self.runs()}
         variants = {run.parent.name for run in runs.values()}
-        tags = self.wait_for_runs({*runs, *(f"{variant}/{name}" for variant in variants for name in ("mean", "low", "high"))})
+        tags = self.wait_for_runs({*runs, *(f"study/{variant}/mean" for variant in variants)})
         for name, run in runs.items():
             expected = self.expected_scalars(run)
             self.assertEqual(set(tags[name]), set(expected))
             for tag, points in expected.items():
                 self.assertEqual([tuple(point[1:]) for point in self.get("plugin/scalars/scalars", run=name, tag=tag)], points)
         for variant in variants:
-            final = {name: self.get("plugin/scalars/scalars", run=f"{variant}/{name}", tag="val/loss")[-1][2] for name in ("mean", "low", "high")}
+            final = self.get("plugin/scalars/scalars", run=f"study/{variant}/mean", tag="val/loss")[-1][2]
             mean = statistics.mean(record(run)["summary"]["metrics"]["val/loss"]["final"] for run in runs.values() if run.parent.name == variant)
-            self.assertAlmostEqual(final["mean"], mean, places=6)
-            self.assertTrue(final["low"] < final["mean"] < final["high"], final)
+            self.assertAlmostEqual(final, mean, places=6)
 
         asked = {"experimentName": "", "allowedStatuses": ["STATUS_SUCCESS"], "colParams": [{"metric": {"group": "", "tag": "val/loss"}}],
                  "aggregationType": "AGGREGATION_AVG", "startIndex": 0, "sliceSize": 100}
@@ -111,14 +113,14 @@ class Server(ExportTest):
             own = {run_name: record(run) for run_name, run in runs.items() if run.parent.name == name}
             self.assertEqual({session["name"] for session in group["sessions"]}, set(own))
             ffn = next(iter(own.values()))["config"]["model"]["ffn"]
-            self.assertEqual(group["hparams"], {"model.ffn.activation": ffn["activation"], "model.ffn.expansion": ffn["expansion"]})
+            self.assertEqual({key: group["hparams"][f"model.ffn.{key}"] for key in ("activation", "expansion")}, {key: ffn[key] for key in ("activation", "expansion")})
             [value] = [metric for metric in group["metricValues"] if metric["name"] == {"group": "", "tag": "val/loss"}]
             mean = statistics.mean(one["summary"]["metrics"]["val/loss"]["final"] for one in own.values())
             self.assertAlmostEqual(value["value"], mean, places=6)
 
     def test_the_page_has_every_run_variant_and_session_group(self):
         self.study(seeds=3)
-        self.ok("export", "runs/study", "--tensorboard")
+        self.write_events("study")
         for load_fast in ("false", "true"):
             with self.subTest(load_fast=load_fast), self.serve(load_fast):
                 self.check()

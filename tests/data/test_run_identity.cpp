@@ -44,7 +44,7 @@ TEST_CASE("name, logging and checkpoint interval do not change an identity") {
   const auto id = identity("{}");
   CHECK(identity(R"({"name": "other"})") == id);
   CHECK(identity(R"({"train": {"checkpoint_every": 7}})") == id);
-  CHECK(identity(R"({"log": {"tensorboard": true}})") == id);
+  CHECK(identity(R"({"log": {"layers": true}})") == id);
 }
 
 TEST_CASE("an identity is of what differs from the defaults") {

@@ -32,7 +32,7 @@ bool is_path_safe(const std::string& name) {
 bool is_reserved(const std::string& name) {
   static const char* const kFiles[] = {"run.json",   "metrics.jsonl", "model.safetensors", "best.safetensors", "checkpoint.safetensors",
                                        "study.json", "log.txt",       "compare.json",      "report.html",      "runs.csv",
-                                       "curves.csv", "compare.csv",   "note.txt",          "tensorboard"};
+                                       "curves.csv", "compare.csv",   "note.txt"};
   return is_moved_aside(name) || is_temporary(name) || std::find(std::begin(kFiles), std::end(kFiles), name) != std::end(kFiles);
 }
 
@@ -53,8 +53,6 @@ std::string role_factors_problem(const Json& factors, const ModelConfig& model, 
 }  // namespace
 
 void LogConfig::describe(FieldVisitor& v) {
-  v.flag({"tensorboard", "write TensorBoard event files during training; `ffn-train export --tensorboard` writes them afterwards"},
-         tensorboard);
   v.flag({"layers", "with train.layer_metrics: also log the values of each block (ffn/dead_units.0)"}, layers);
 }
 

@@ -14,7 +14,7 @@ struct MetricRow;
 
 /// What is written beside metrics.jsonl. No part of a run's identity.
 struct LogConfig {
-  bool tensorboard = false, layers = false;
+  bool layers = false;
   void describe(FieldVisitor& v);
 };
 

@@ -162,7 +162,7 @@ void refuse_what_changes_no_result(const Study& study, const std::set<std::strin
   };
   refuse(kThreads, swept.count(kThreads) > 0, kThreadsVary);
   // A variant of zip or include may have its own beside what it varies.
-  for (const std::string key : {"keep", "train.checkpoint_every", "log.tensorboard", "log.layers"})
+  for (const std::string key : {"keep", "train.checkpoint_every", "log.layers"})
     refuse(key, study.config.sweep.grid->contains(key), key + " changes no result, so there is nothing to compare; give it one value");
 }
 

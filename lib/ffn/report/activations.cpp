@@ -13,19 +13,6 @@ struct Sample {
   double z, value, slope;  ///< NaN beyond the axis, and of a slope where it jumps
 };
 
-std::vector<Sample> samples(const Activation& a) {
-  std::vector<Sample> out;
-  const auto shown = [](double y) { return kY.has(y) ? y : std::nan(""); };
-  for (int i = 0; i <= kSteps; ++i) {
-    const double z = kX.low + (kX.high - kX.low) * i / kSteps;
-    const bool jumps = a.kink_at_zero && std::abs(z) < 1e-9;
-    out.push_back({z, shown(value_at(a, z)), jumps ? std::nan("") : shown(slope_at(a, z))});
-  }
-  return out;
-}
-
-}  // namespace
-
 double value_at(const Activation& a, double z) {
   double y;
   a.values(1, &z, &y);
@@ -38,6 +25,19 @@ double slope_at(const Activation& a, double z) {
   a.gradients(1, &z, &one, &slope);
   return slope;
 }
+
+std::vector<Sample> samples(const Activation& a) {
+  std::vector<Sample> out;
+  const auto shown = [](double y) { return kY.has(y) ? y : std::nan(""); };
+  for (int i = 0; i <= kSteps; ++i) {
+    const double z = kX.low + (kX.high - kX.low) * i / kSteps;
+    const bool jumps = a.kink_at_zero && std::abs(z) < 1e-9;
+    out.push_back({z, shown(value_at(a, z)), jumps ? std::nan("") : shown(slope_at(a, z))});
+  }
+  return out;
+}
+
+}  // namespace
 
 TerminalChart activation_chart(const Activation& a) {
   TerminalChart chart{std::string(a.name) + "  " + a.formula, kX, kY, {}, {}};

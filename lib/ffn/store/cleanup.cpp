@@ -9,7 +9,6 @@
 #include "ffn/base/error.hpp"
 #include "ffn/base/files.hpp"
 #include "ffn/base/named_file.hpp"
-#include "ffn/store/event_file.hpp"
 #include "ffn/store/note_file.hpp"
 #include "ffn/store/run_directory.hpp"
 #include "ffn/store/seen_runs.hpp"
@@ -64,7 +63,7 @@ bool is_our_file(const fs::path& file) {
   if (const auto kind = kKinds.find(base); kind != kKinds.end()) return base != name || is_of(kind->second, file);
   const fs::path place = file.parent_path();
   const bool is_of_run = kOfRuns.count(base) > 0 && (base != name || has_run_name(place) || holds_run(place));
-  return is_of_run || kOurs.count(base) > 0 || name.rfind(kEventFilePrefix, 0) == 0;
+  return is_of_run || kOurs.count(base) > 0;
 }
 
 bool may_be_removed(const DirectoryEntry& entry) {
@@ -91,12 +90,12 @@ void remove_or_throw(const fs::path& path) {
   if (error) throw SystemError("cannot remove " + path.string() + ": " + error.message());
 }
 
-// `exported`: a directory of logs or event files, whose directories are all ours.
+// `exported`: a directory of logs, whose directories are all ours.
 void take_entries(const fs::path& directory, bool exported, Removal& out) {
   std::vector<fs::path> files;  // after what is below: a removal that was killed leaves a study's directory, and the same command goes on
   for (const auto& entry : entries_of(directory)) {
     const std::string name = entry.path.filename().string();
-    const bool exports = exported || name == kSlurmDirectory || name == kTensorBoardDirectory;
+    const bool exports = exported || name == kSlurmDirectory;
     if (entry.type == fs::file_type::directory && (exports || entries_of(entry.path).empty() || is_results_directory(entry.path))) {
       take_entries(entry.path, exports, out);
     } else if (name == ".lock" || name == ".tuning.lock") {

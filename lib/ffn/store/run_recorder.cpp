@@ -56,7 +56,6 @@ RunRecorder::RunRecorder(std::vector<RecordedRun> runs, const std::vector<std::s
     record.sessions = run.sessions;
     record.sessions->push_back(session_json(argv, engine, started, run.resumed_at));
     run.directory.write_record(record, Durability::cached);
-    if (run.config.log.tensorboard) progress.events.emplace(run.directory.path(), run.config, run.metrics);
   }
   files_.commit();
 }
@@ -110,7 +109,6 @@ void RunRecorder::write_metrics(std::size_t run, FileGroup* group) {
   progress.metrics += metrics_lines(progress.unwritten);
   progress.lines += progress.unwritten.size();
   write_file(runs_[run].directory.metrics_path(), progress.metrics, group ? Durability::flushed : Durability::cached, group);
-  if (progress.events) progress.events->append(progress.unwritten);
   progress.unwritten.clear();
 }
 
@@ -143,7 +141,6 @@ void RunRecorder::finished(std::size_t run, const RunResult& result) {
   waiting.record = waiting_.count(run) ? waiting_[run].record : progress.record;
   waiting.result = without_weights(result);
   if (keeps_files(run) || result.end == RunEnd::interrupted) write_metrics(run, &files_);
-  if (progress.events) progress.events->end(session_end_of(result.end));
   RunRecord& record = waiting.record;
   record.state = state_of(result.end);
   record.reason = end_reason(result);
@@ -215,7 +212,6 @@ void RunRecorder::fail_unfinished(const std::string& reason) {
     } catch (const std::exception&) {
       // Perhaps the very reason; run.json has to be written all the same.
     }
-    if (progress.events) progress.events->end(SessionEnd::failure);
     progress.record.state = RunState::failed;
     progress.record.reason = reason;
     runs_[i].directory.write_record(progress.record, Durability::flushed, &files_);

@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "ffn/store/event_file.hpp"
 #include "ffn/store/run_directory.hpp"
 
 namespace ffn {
@@ -64,9 +63,8 @@ class RunRecorder final : public TrainObserver {
     std::string metrics;                // as on file
     std::size_t lines = 0;              // written there by this process
     bool has_checkpoint = false;
-    FileFacts checkpoint;             // of the last one written here
-    bool finished = false;            // and its files in place
-    std::optional<EventFile> events;  // where the config asks for one
+    FileFacts checkpoint;   // of the last one written here
+    bool finished = false;  // and its files in place
   };
   /// A run whose files are written, but not in place before commit().
   struct Waiting {

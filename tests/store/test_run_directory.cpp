@@ -77,15 +77,6 @@ TEST_CASE("a study's run is found under another label, unless it is another run 
   CHECK(twins[1] == study / "match=params" / name);
 }
 
-TEST_CASE("the time is ISO 8601 in UTC") {
-  const std::string now = utc_now();
-  REQUIRE(now.size() == 20);
-  CHECK(now[4] == '-');
-  CHECK(now[10] == 'T');
-  CHECK(now[19] == 'Z');
-  CHECK(now > "2024");
-}
-
 TEST_CASE("a run's record comes back as it was written, in every state") {
   const ScratchDirectory scratch;
   const RunDirectory run(scratch.path());

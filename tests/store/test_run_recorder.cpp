@@ -28,17 +28,6 @@ TEST_CASE("a finished run leaves exactly the files of the design and no checkpoi
   CHECK(read_safetensors(run.weights_path()).metadata.at("step") == "400");
 }
 
-TEST_CASE("a run is running, with a config and no results, before its first step") {
-  const ScratchDirectory scratch;
-  const auto runs = two_runs(scratch.path());
-
-  const auto observer = recorder(runs);
-
-  CHECK(names_in(runs[0].directory.path()) == std::set<std::string>{"run.json"});
-  CHECK(record_of(runs[0]).state == RunState::running);
-  CHECK_FALSE(observer.summary(0));
-}
-
 TEST_CASE("a run that was killed resumes from its checkpoint to the files of an undisturbed one") {
   const Reference reference;
   const ScratchDirectory scratch;

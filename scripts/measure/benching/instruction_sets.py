@@ -108,8 +108,7 @@ def machine_lines(isa, program, said, load_before):
         f"- machine: {value_in('/proc/cpuinfo', 'model name')}, {cores}; {value_in('/etc/os-release', 'PRETTY_NAME')}, kernel {os.uname().release}",
         f"- Debian's PyTorch: {said['versions']} ({package}; BLAS {blas})",
         f"- other rivals: {said['beside']}",
-        f"- rivals told by `{settings}`; Debian's PyTorch says {said['aten']}, OpenBLAS {said['openblas']}, whose product of two 1024 × 1024 "
-        f"matrices on one thread is at {said['gflops']:.0f} GFLOP/s; those with all cores by `{many}` besides",
+        f"- rivals told by `{settings}`; Debian's PyTorch says {said['aten']}, OpenBLAS {said['openblas']}; those with all cores by `{many}` besides",
         f"- ours: {output_of(program, '--version')}; kernels x86-64-{isa.name} (`FFN_ISA={isa.name}`); repository at {commit}",
         f"- {datetime.now(timezone.utc):%Y-%m-%d %H:%M} UTC; load average {load[0]} before, {load[1]} after",
     ]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What this PyTorch and its BLAS say that they compute with, and the versions of what rivals need: one JSON line."""
+"""Prints the instruction sets of this PyTorch and its BLAS, and the versions of packages that rivals need: one JSON line."""
 import ctypes
 import importlib.util
 import json

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What ffn-train leaves behind, in Python: networks as torch.nn.Module, results as pandas tables, answers as dicts.
+"""Results of ffn-train in Python: networks as torch.nn.Module, results as pandas tables, answers as dicts.
 
     import ffn_train
     model = ffn_train.load("runs/text/seed-0")              # the trained network, in eval mode
@@ -48,7 +48,7 @@ def read_json(path):
     return value
 
 
-# What reading a file that is JSON and not what the program writes ends in.
+# Errors from reading JSON that the program did not write.
 NOT_OURS = (KeyError, TypeError, ValueError, AttributeError, IndexError, ZeroDivisionError)
 
 
@@ -195,7 +195,7 @@ def read_runs(directory, all):
 
 
 def summary_columns(summary, file):
-    """What a row says of a run's summary."""
+    """The columns of a run's summary."""
     try:
         row = {key: summary.get(key) for key in ("steps", "parameters", "active_parameters", "flops_per_token", "train_seconds")}
         row["hit_step"] = (summary.get("hit") or {}).get("step")

@@ -46,7 +46,7 @@ def require(name, known, what):
         raise RunError(f"unknown {what} {name!r}; this ffn_train.py knows {', '.join(known)}")
 
 
-# What formulas can call beside the catalogue, element by element: `ffn-train list functions`.
+# Functions of formulas beside the activations, element by element: `ffn-train list functions`.
 FUNCTIONS = {
     "sin": torch.sin, "cos": torch.cos, "tan": torch.tan, "exp": torch.exp, "log": torch.log, "log1p": torch.log1p, "sqrt": torch.sqrt, "abs": torch.abs,
     "sign": torch.sign, "floor": torch.floor, "erf": torch.erf, "min": torch.minimum, "max": torch.maximum,
@@ -57,7 +57,7 @@ COMPARISONS = {ast.Lt: torch.lt, ast.LtE: torch.le, ast.Gt: torch.gt, ast.GtE: t
 
 
 def element_by_element(node, value):
-    """What operators, comparisons and functions give; None for another node. value: a node → its value, a tensor."""
+    """The value of an operator, a comparison or a function; None for another node. value: a node → its value, a tensor."""
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         return -value(node.operand)
     if isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
@@ -485,7 +485,7 @@ def sinusoids(length, d_model):
     return torch.stack((angle.sin(), angle.cos()), -1).flatten(1)[:, :d_model]
 
 
-# What is added to the embedded tokens: (T, D)
+# Added to the embedded tokens: (T, D)
 FIXED_POSITIONS = {
     "sinusoidal": sinusoids,
 }

@@ -1,4 +1,4 @@
-"""What straight pieces can do at best: the ceiling of a ReLU layer of one input, which makes one more than it has units."""
+"""The best fit of straight pieces: the ceiling of a ReLU layer of one input, which makes one more than it has units."""
 import math
 
 

@@ -1,4 +1,4 @@
-"""What every try stands on: the program under limits, small studies, and what an undisturbed study of each looks like."""
+"""The basis of every try: the program under limits, small studies, and their undisturbed results."""
 import json
 import os
 import pathlib
@@ -272,7 +272,7 @@ def without_place(config):
 
 
 def content(path):
-    """Of a regular file, and no endless one."""
+    """The bytes of a regular file, not of an endless one."""
     if not path.is_file() or path.stat().st_size > 1 << 26:
         raise OSError(f"{path.name} is missing or no plain file")
     return path.read_bytes()

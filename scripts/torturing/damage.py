@@ -32,7 +32,7 @@ def spoil(path, random, others):
 
 
 def is_changed(path, before):
-    """Whether what a file says has changed: spaces in JSON say nothing."""
+    """True if the content of a file has changed; spaces in JSON do not count."""
     if not path.is_file():
         return True
     data = path.read_bytes()

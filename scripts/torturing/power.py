@@ -74,7 +74,7 @@ class Record:
                 self.entry(other, inode)
 
     def state_after(self, count, ordered, random, root):
-        """What the disk could hold after `count` changes, built below `root`."""
+        """Builds below `root` a possible state of the disk after `count` changes."""
         flushed_until = {}  # inode → the last flush of it among these
         for number, change in enumerate(self.changes[:count]):
             if change[0] == "flush":

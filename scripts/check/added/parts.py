@@ -1,4 +1,4 @@
-"""What an addition to ffn-train consists of: text that goes into a file, or a new file."""
+"""The parts of an addition to ffn-train: text for an existing file, or a new file."""
 from dataclasses import dataclass
 from pathlib import Path
 

@@ -10,7 +10,7 @@ ROOT = Path(__file__).resolve().parents[3]
 RIVALS = ROOT / "scripts/measure/rivals"
 PYTHON = "/usr/bin/python3"  # the one that Debian's python3-torch is installed for
 CORES = len(os.sched_getaffinity(0))
-# What a shell may have set and what would change who computes how.
+# Prefixes of variables that change how a side computes; a shell may have set them.
 CLEARED = ("OMP_", "OPENBLAS_", "MKL_", "FFN_", "ATEN_", "DNNL_", "ONEDNN_", "TORCH", "JAX_", "XLA_")
 # Debian's PyTorch has two pools of threads, OpenMP's and OpenBLAS's. While one works the other waits in a loop and takes its
 # cores: with two threads on two cores `char` takes twice as long without this (8.5 and 17 s for 60 steps, medians of three in turn).
@@ -58,14 +58,14 @@ def available():
 
 
 def environment(isa, threads):
-    """Of every process that is measured."""
+    """The environment of every measured process."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(CLEARED)}
     env = {**kept, **isa.rivals, "FFN_ISA": isa.name, "OPENBLAS_NUM_THREADS": str(threads)}
     return env if threads == 1 else {**env, **MANY_THREADS}
 
 
 def check_held(isa, program, python):
-    """What Debian's PyTorch says of itself, and the versions below `python`; RuntimeError if a side does not compute with the instruction set."""
+    """Properties of Debian's PyTorch, and the versions of `python`; RuntimeError if a side does not compute with the instruction set."""
     held = environment(isa, 1)
     own = json.loads(output_of(program, "bench", "product", "--json", "--seconds", "0.001", env=held))["kernels"]
     if own != f"x86-64-{isa.name}":
@@ -108,8 +108,7 @@ def machine_lines(isa, program, said, load_before):
         f"- machine: {value_in('/proc/cpuinfo', 'model name')}, {cores}; {value_in('/etc/os-release', 'PRETTY_NAME')}, kernel {os.uname().release}",
         f"- Debian's PyTorch: {said['versions']} ({package}; BLAS {blas})",
         f"- other rivals: {said['beside']}",
-        f"- rivals told by `{settings}`; Debian's PyTorch says {said['aten']}, OpenBLAS {said['openblas']}, whose product of two 1024 × 1024 "
-        f"matrices on one thread is at {said['gflops']:.0f} GFLOP/s; those with all cores by `{many}` besides",
+        f"- rivals told by `{settings}`; Debian's PyTorch says {said['aten']}, OpenBLAS {said['openblas']}; those with all cores by `{many}` besides",
         f"- ours: {output_of(program, '--version')}; kernels x86-64-{isa.name} (`FFN_ISA={isa.name}`); repository at {commit}",
         f"- {datetime.now(timezone.utc):%Y-%m-%d %H:%M} UTC; load average {load[0]} before, {load[1]} after",
     ]

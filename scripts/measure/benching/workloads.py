@@ -1,4 +1,4 @@
-"""What is timed: the same work by ffn-train and by the scripts in scripts/measure/rivals."""
+"""The timed work: the same by ffn-train and by the scripts in scripts/measure/rivals."""
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What the PyTorch rivals of ffn-train share: tasks, the transformer block, the training loop, the closing JSON line.
+"""Shared by the PyTorch rivals of ffn-train: tasks, the transformer block, the training loop, the closing JSON line.
 
 The models are those of configs/xor.json, configs/sequence-xor.json and configs/text.json: same layers, biases, initial
 distributions, losses, AdamW with decay on matrices only, and spacing of evaluations. Import this before torch.

@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
-"""What this PyTorch and its BLAS say that they compute with, and the versions of what rivals need: one JSON line."""
+"""Prints the instruction sets of this PyTorch and its BLAS, and the versions of packages that rivals need: one JSON line."""
 import ctypes
 import importlib.util
 import json
 import platform
-import time
 from importlib.metadata import version
 
 from common import torch
@@ -19,19 +18,9 @@ def openblas_core():
     return name().decode()
 
 
-def product_rate(size=1024, tries=9):
-    a, b = torch.randn(size, size), torch.randn(size, size)
-    seconds = []
-    for _ in range(tries):
-        began = time.perf_counter()
-        torch.mm(a, b)
-        seconds.append(time.perf_counter() - began)
-    return 2 * size**3 / sorted(seconds)[tries // 2] * 1e-9
-
-
 capability = next(line for line in torch.__config__.show().splitlines() if "CPU capability" in line).split()[-1]
 mkl = "with MKL" if torch.backends.mkl.is_available() else "without MKL"
 versions = f"Python {platform.python_version()}, torch {torch.__version__}, {mkl}"
 for package in ("jax", "optax"):
     versions += f", {package} {version(package)}" if importlib.util.find_spec(package) else ""
-print(json.dumps({"versions": versions, "aten": capability, "openblas": openblas_core(), "gflops": product_rate()}))
+print(json.dumps({"versions": versions, "aten": capability, "openblas": openblas_core()}))

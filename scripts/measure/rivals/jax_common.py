@@ -1,4 +1,4 @@
-"""What the JAX rivals of ffn-train share: layers as dictionaries of arrays, the training as one jitted scan, the closing JSON line.
+"""Shared by the JAX rivals of ffn-train: layers as dictionaries of arrays, the training as one jitted scan, the closing JSON line.
 
 Layers, initial distributions, losses, AdamW and evaluations are those of common.py. `lax.scan` goes over steps, `vmap` over runs.
 Data and first weights come from NumPy: jax.random compiles its generators for every shape, which takes longer than all else.

@@ -34,7 +34,7 @@ const char* verdict_name(CheckVerdict verdict) {
   return "?";
 }
 
-// What the command that trained the run does about it when it is started again.
+// How starting the run's command again handles the problem.
 const char* remedy_of(CheckVerdict verdict) {
   return verdict == CheckVerdict::unreadable ? "nothing is known of what cannot be read; check again when it can be"
                                              : "starting it again renames the run's directory and trains it anew";

@@ -34,7 +34,7 @@ std::vector<std::int64_t> widths_of(const std::string& text) {
   return out;
 }
 
-/// Of one variant, each width's mean over the seeds.
+/// The mean over the seeds at each width, for one variant.
 struct CoordLine {
   std::string name;
   std::vector<WidthChange> widths;

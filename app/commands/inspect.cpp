@@ -33,7 +33,7 @@ void write_page(const std::string& path, const std::string& html, const CommonOp
   if (!common.json && !page.is_stdout()) std::cout << printable(path) << " (" << format_bytes(static_cast<double>(html.size())) << ")\n";
 }
 
-// What a reader has to know before the numbers: weights of a run that diverged show no layer that works.
+// Warns that the weights of a diverged run show no working layer.
 std::vector<std::string> notes_of(const RunDirectory& directory, const RunConfig& config, const TensorFile& weights, bool best) {
   if (best) return {"these are the weights of step " + weights.metadata.at("step") + ", the best by " + config.best_by().name};
   try {

@@ -119,7 +119,7 @@ std::string near_tied(std::int64_t tokens) {
   return tokens == 1 ? "1 token's choice of experts lies" : std::to_string(tokens) + " choices of experts lie";
 }
 
-// What was left out since either engine's choice is right.
+// Names the steps left out because either engine's choice of experts is right.
 std::vector<std::string> left_out(const VerifyResult& r) {
   std::vector<std::string> lines;
   if (!comparable(r)) return lines;

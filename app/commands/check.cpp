@@ -101,7 +101,7 @@ int check_runs(const std::vector<std::string>& directories, const CommonOptions&
 }  // namespace
 
 void add_check(CommandLine program, CommonOptions& common) {
-  auto command = program.subcommand("check", "whether all that runs left is as it was written");
+  auto command = program.subcommand("check", "verify the checksums of results");
   auto directories = std::make_shared<std::vector<std::string>>();
   command.option("directories", *directories, "studies or runs").required().type("DIR...");
   add_output_options(command, common);

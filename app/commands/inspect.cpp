@@ -1,4 +1,4 @@
-// ffn-train inspect RUN: what the neurons of a trained run do.
+// ffn-train inspect RUN: show what neurons, experts and heads of a run do.
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -85,7 +85,7 @@ int inspect_run(const InspectOptions& options, bool traced, const CommonOptions&
 }  // namespace
 
 void add_inspect(CommandLine program, CommonOptions& common) {
-  auto command = program.subcommand("inspect", "what the neurons of a trained run do");
+  auto command = program.subcommand("inspect", "show what neurons, experts and heads of a run do");
   auto options = std::make_shared<InspectOptions>();
   command.option("run", options->run, "run directory").required().type("RUN");
   command.option("--data", options->data, "what to show it: task (what it was trained on), or a text file").type("FILE").shows_default();

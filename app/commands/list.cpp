@@ -367,7 +367,7 @@ int list_or_plot(const ListOptions& options, const CommonOptions& common) {
 }  // namespace
 
 void add_list(CommandLine program, CommonOptions& common) {
-  auto command = program.subcommand("list", "what there is to choose from: activations, layers, tasks, …");
+  auto command = program.subcommand("list", "list activations, layers, tasks, keys, configs, …");
   auto options = std::make_shared<ListOptions>();
   command.option("what", options->what, "which list")
       .type("WHAT")

@@ -25,7 +25,7 @@ namespace ffn::app {
 
 struct Declarations {
   Action chosen;
-  std::map<const CLI::Option*, std::vector<std::string>> words;  // that an option takes
+  std::map<const CLI::Option*, std::vector<std::string>> words;  // an option's values
 };
 
 Option Option::required() {
@@ -100,8 +100,7 @@ namespace {
 
 constexpr const char* kNotEmpty = "not empty";
 
-// An empty text, often of a shell variable that is not set, would count as an option left out. Commands of many words refuse each
-// themselves.
+// An empty text, often from an unset shell variable, would count as an option left out. Commands of many words check each themselves.
 CLI::Option& not_empty(CLI::Option& option) {
   if (option.get_positional() && option.get_items_expected_max() > 1) return option;
   return *option.check(
@@ -184,7 +183,7 @@ CommandDescription CommandLine::description() const { return description_of(*app
 
 namespace {
 
-constexpr int kHelpColumn = 34;  // where what an option means begins
+constexpr int kHelpColumn = 34;  // of the meanings of options
 
 // CLI11's help within the terminal.
 class Formatter : public CLI::Formatter {
@@ -282,7 +281,7 @@ std::string problem_of(const CLI::App& command, const CLI::ParseError& error, co
   return option && option->get_positional() ? who + text.substr(name.size()) : text;
 }
 
-// What CLI11 found wrong, as every other error is said.
+// Errors of CLI11 in the form of all others.
 int refuse(const CLI::App& app, const CLI::ParseError& error, const std::vector<std::string>& words, const Declarations& declarations) {
   if (dynamic_cast<const CLI::Success*>(&error)) return app.exit(error);
   const auto& command = app.get_subcommands().empty() ? app : *app.get_subcommands()[0];

@@ -1,5 +1,5 @@
-// The options of a command, declared beside the work that they are for. Behind this stands CLI11, which command_line.cpp
-// alone includes: it would cost every command several seconds of compiling.
+// Declares the options of a command. A thin layer over CLI11, which only command_line.cpp includes: it would cost every command several
+// seconds of compiling.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ namespace ffn::app {
 /// The command line for completion: the same declarations that parse it.
 struct OptionDescription {
   std::vector<std::string> names;  ///< "-o", "--out"; none for a word without a name
-  std::string value;               ///< what its help calls the value: "DIR"; empty for a flag
-  std::vector<std::string> words;  ///< that it takes, where these are few
+  std::string value;               ///< name of the value in the help: "DIR"; empty for a flag
+  std::vector<std::string> words;  ///< the accepted values, if there is a list
   std::string doc;
   bool takes_word = false;  ///< also without its name
   bool many = false;
@@ -31,10 +31,10 @@ struct CommandDescription {
   std::vector<CommandDescription> subcommands;
 };
 
-/// What a command does; returns the exit code. Errors are thrown.
+/// A command's action; returns the exit code. Errors are thrown.
 using Action = std::function<int()>;
 
-/// What CLI11 does not keep.
+/// Data that CLI11 does not keep.
 struct Declarations;
 
 /// An option that was declared. Each call narrows what it accepts or adds to its help.
@@ -43,7 +43,7 @@ class Option {
   Option(CLI::Option& option, Declarations& declarations) : option_(&option), declarations_(&declarations) {}
 
   Option required();
-  Option type(const char* name);  ///< what its help calls the value
+  Option type(const char* name);  ///< the name of the value in its help
   Option shows_default();
   Option integer_in(std::int64_t low, std::int64_t high = std::numeric_limits<std::int64_t>::max());
   Option real_in(double low, double high = std::numeric_limits<double>::max());
@@ -80,7 +80,7 @@ class CommandLine {
   /// A flag that may be repeated; `count` hears how often.
   Option flag(const char* names, std::function<void(std::int64_t count)> count, const char* doc);
 
-  /// What to do when this is the command that was given.
+  /// The action if this command is given.
   void run(Action action);
 
   std::string help() const;
@@ -91,7 +91,7 @@ class CommandLine {
   Declarations* declarations_;
 };
 
-/// Parses, then runs what was asked for. Returns the exit code; errors other than those of usage are thrown.
+/// Parses the command line and runs its command. Returns the exit code. Throws errors.
 int run_command_line(int argc, char** argv);
 
 }  // namespace ffn::app

@@ -124,7 +124,7 @@ namespace {
 
 constexpr const char* kNoConfigHint = "`ffn-train list configs` shows those that are shipped; a file of yours will do, too";
 
-// A file may have "=" in its name, as those of a study's runs have.
+// A file's name may contain "=", as the runs of a study do.
 bool is_override(const std::string& word) { return word.find('=') != std::string::npos && !names_config(word); }
 
 }  // namespace
@@ -158,7 +158,7 @@ void require_command(const std::string& word, const CommonOptions& common) {
 
 namespace {
 
-// What is left of the words are configs.
+// Moves the overrides to `common`; the remaining words are configs.
 void take_overrides(std::vector<std::string>& words, CommonOptions& common) {
   const auto configs_end = std::stable_partition(words.begin(), words.end(), [](const std::string& word) { return !is_override(word); });
   common.overrides.insert(common.overrides.end(), configs_end, words.end());

@@ -1,5 +1,5 @@
-// What every command shares, and the list of commands. Each is one file of commands/: it declares its options and what to
-// run with them. A new one is a file there and a line in add_commands(); the command-line tests compare the two.
+// Shared parts of the commands, and their list. Each is a file of commands/, which declares its options and its action. A new one is a
+// file there and a line in add_commands().
 #pragma once
 
 #include <functional>

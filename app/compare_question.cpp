@@ -24,7 +24,7 @@ bool is_own_question(const CompareConfig& asked, const CompareConfig& own, bool 
   return !all && dump_json(write_json(asked)) == dump_json(write_json(own));
 }
 
-// What one study says about its own comparison, where the command line does not say otherwise.
+// Takes a study's own comparison for everything that the command line leaves open.
 void ask_study(const std::filesystem::path& directory, const CompareQuestion& options, CompareRequest& request) {
   CompareConfig& asked = request.config;
   std::optional<StudyFile> study;

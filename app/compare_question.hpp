@@ -1,4 +1,4 @@
-// What is compared, and how: the options that `compare` and `report` share.
+// The options that `compare` and `report` share.
 #pragma once
 
 #include <functional>
@@ -25,7 +25,7 @@ void add_question_options(CommandLine command, CompareQuestion& question);
 /// Which runs, and what makes variants of them, alone: for a command that judges nothing.
 void add_grouping_options(CommandLine command, CompareQuestion& question);
 
-/// Where the options say nothing, a single study's own comparison holds. `on_found` hears of the runs that were found.
+/// A single study's own comparison fills in what the options leave open. `on_found` hears of the runs that were found.
 Comparison answer_to(const CompareQuestion& question, const std::function<void(const FoundRuns&)>& on_found = {});
 
 }  // namespace ffn::app

@@ -30,7 +30,7 @@ void add(Candidates& out, const Candidates& more) { out.insert(out.end(), more.b
 
 // ---- files
 
-// What stands in the directory part of `typed`; directories go on, unless they are runs.
+// Entries of the directory part of `typed`. Directories end in "/", unless they are runs.
 Candidates paths(const std::string& typed, bool directories_only, const std::string& extension = "") {
   const std::string before = typed.substr(0, typed.rfind('/') + 1);
   const bool hidden = typed.size() > before.size() && typed[before.size()] == '.';
@@ -49,7 +49,7 @@ Candidates paths(const std::string& typed, bool directories_only, const std::str
   return out;
 }
 
-// Where nothing was typed yet, what results usually went to.
+// If nothing is typed yet, the default directory of results.
 Candidates directory_candidates(const std::string& typed) {
   std::error_code error;
   return paths(typed.empty() && fs::is_directory("runs", error) ? "runs/" : typed, true);
@@ -63,7 +63,7 @@ Candidates shipped_configs() {
   return out;
 }
 
-// The keys as far as the next dot, so that a long list is a few short ones.
+// Keys up to the next dot, which keeps lists short.
 Candidates keys(const std::string& typed, const std::string& end) {
   Candidates out;
   std::set<std::string> seen, sections;
@@ -91,7 +91,7 @@ std::vector<std::string> words_between_commas(const std::string& text) {
   return out;
 }
 
-// "key=" or "key=value,": what may follow.
+// The values that may follow "key=" or "key=value,".
 Candidates values(const std::string& typed) {
   const auto equals = typed.find('='), comma = typed.rfind(',');
   const std::string path = typed.substr(0, equals), before = typed.substr(0, (comma == std::string::npos ? equals : comma) + 1);
@@ -131,7 +131,7 @@ Candidates metrics() {
 
 // ---- the command line
 
-// By what an option's help calls its value.
+// By the name of the value in the option's help.
 Candidates value_candidates(const OptionDescription& option, const std::string& typed, bool has_config) {
   Candidates out;
   for (const auto& word : option.words) out.push_back({word, ""});
@@ -159,7 +159,7 @@ const OptionDescription* find_option(const CommandDescription& command, const st
 
 bool takes_value(const OptionDescription* option) { return option && !option->value.empty(); }
 
-/// What the words before the one that is typed amount to.
+/// The words before the one that is typed, as read so far.
 struct Before {
   const CommandDescription* command;
   const OptionDescription* awaiting = nullptr;  ///< an option that has no value yet

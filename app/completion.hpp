@@ -1,5 +1,5 @@
-// What a shell offers for the word that is being typed. The shells' scripts are short (app/completion): they hand the words to
-// the program, which alone knows its commands, the config's keys, the shipped configs and where runs are.
+// Completion of the word that is being typed. The shells' scripts (app/completion) hand the words to the program, which knows its commands,
+// the config's keys, the shipped configs and the runs.
 #pragma once
 
 #include <map>
@@ -21,10 +21,10 @@ struct Candidate {
   std::string doc;
 };
 
-/// For the last of `words`, which may be empty; in the order in which they are to be shown.
+/// For the last of `words`, which may be empty; in the order of display.
 std::vector<Candidate> completions(const CommandDescription& program, const std::vector<std::string>& words);
 
-/// A line each on stdout, the word and behind a tab what it means. Returns the exit code.
+/// Prints a line for each: the word, a tab and its meaning. Returns the exit code.
 int print_completions(const CommandDescription& program, const std::vector<std::string>& words);
 
 }  // namespace ffn::app

@@ -1,4 +1,4 @@
-// Neurons of a run as text for the terminal: those of a layer, and one with what it fires on.
+// Neurons of a run as text for the terminal: a layer's, and one with its examples.
 #include <algorithm>
 #include <cmath>
 #include <iostream>
@@ -17,13 +17,12 @@ namespace {
 
 constexpr std::size_t kShownNeurons = 8;
 
-// Bars end where nothing follows.
 std::string without_end(std::string text) {
   text.erase(text.find_last_not_of(' ') + 1);
   return text;
 }
 
-// Its size as a height; what is below 0 and not next to nothing as a stroke.
+// Its size as a height; a stroke for values clearly below 0.
 std::string activation_bar(double x, double peak) {
   const double share = peak > 0 ? x / peak : 0;
   return share <= -1.0 / 16 ? "−" : share_bar(share);
@@ -36,7 +35,7 @@ std::string prefix_text(const Example& example, std::size_t most) {
   return out;
 }
 
-// Of a block, over all its experts: those that write most.
+// The neurons that write most in a block, over all its experts.
 std::vector<std::pair<std::size_t, std::int64_t>> writers_of(const BlockReport& block) {
   std::vector<std::pair<std::size_t, std::int64_t>> out;
   for (std::size_t part = 0; part < block.hidden.size(); ++part) {

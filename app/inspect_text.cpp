@@ -31,7 +31,7 @@ std::string rate_bars(const HiddenReport& report) {
 
 const char* part_header(const Inspection& i) { return is_mixture(i) ? "expert" : "block"; }
 
-// What the rank was measured on, and cannot be above: " on 256 tokens".
+// The number of tokens behind a rank, its upper bound: " on 256 tokens".
 std::string rank_tokens_text(const Inspection& i) {
   std::set<std::int64_t> counts;
   for_each_part(i, [&](std::size_t, std::size_t, const HiddenReport& r) {

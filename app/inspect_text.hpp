@@ -7,20 +7,20 @@
 
 namespace ffn::app {
 
-/// Tables of every layer, and its most telling neurons; at the end what to ask next about the run.
+/// Tables of every layer and of the neurons that write most; at the end the next commands.
 void print_inspection(const inspect::Inspection& inspection, const std::string& run, const ModelConfig& model, const CommonOptions& common);
 
 /// A network of one or two numbers over all of its input: a curve, or a plane of blocks with validation examples, so many
 /// columns wide where there is room.
 void print_surface(const inspect::Surface& surface, const CommonOptions& common, int columns = 48);
 
-/// Of each block the neurons that write most, a line each.
+/// The neurons of each block that write most, a line each.
 void print_neurons(const inspect::Inspection& inspection, const CommonOptions& common);
 
 /// Mean activations by input: a row is an input, a column a neuron.
 void print_patterns(const inspect::Inspection& inspection);
 
-/// One neuron with what it fires on, as shaded text. Throws UsageError for a name that none has.
+/// One neuron and its examples, as shaded text. Throws UsageError for an unknown name.
 void print_neuron(const inspect::Inspection& inspection, const std::string& name);
 
 /// The numbers of every step of a network.

@@ -16,8 +16,8 @@ struct StudyEnd {
   bool all_diverged = false;
 };
 
-/// Where the results are, and the next command. After failures: the same one. Where comparisons are not sure: the same question with fresh
-/// seeds until it is settled. Where a verdict rests on one learning rate: each variant at its own. Otherwise the report.
+/// The directory of the results and the next command. After failures: the same one. If comparisons are not sure: the same question with
+/// fresh seeds until it is settled. If a verdict rests on one learning rate: each variant at its own. Otherwise the report.
 /// Never another metric or reference: among several, one wins by chance.
 std::string last_lines(const Plan& plan, const Comparison& comparison, const StudyEnd& end, const CommonOptions& common);
 

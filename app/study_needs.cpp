@@ -1,4 +1,4 @@
-// What a study takes, in words.
+// Lines about the workers, engines and data of a study.
 #include <algorithm>
 #include <set>
 

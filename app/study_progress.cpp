@@ -1,4 +1,4 @@
-// What is known of a study while it runs, for a display that is drawn over: each variant with its interval and its curve. No verdicts: a
+// A study's state while it runs, for a display that is redrawn: each variant with its interval and its curve. No verdicts: a
 // look at them would have to be paid for.
 #include <algorithm>
 #include <cmath>

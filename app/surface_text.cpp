@@ -53,7 +53,7 @@ char mark_of(const Surface& s, std::int64_t kind) {
 bool has_two_kinds(const Surface& s) { return s.outputs <= 2; }
 std::int64_t full_kind(const Surface& s) { return s.kind == Surface::Kind::numbers ? 0 : 1; }
 
-// Of two kinds a shade from none for the one to full for the other; of more each has its mark, and a dot stands where none has half.
+// Two kinds: shades from none to full. More: a mark each, and a dot where no kind has half.
 std::string cell_text_of(const Surface& s, const Surface::Cell& cell, Charset charset) {
   if (cell.kind < 0) return "?";
   if (!has_two_kinds(s)) {

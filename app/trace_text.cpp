@@ -1,4 +1,4 @@
-// What every step of a network computes, as text for the terminal.
+// Every step of a network, as text for the terminal.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

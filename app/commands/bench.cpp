@@ -127,7 +127,7 @@ int bench(const BenchRequest& asked, const CommonOptions& common) {
 }  // namespace
 
 void add_bench(CommandLine program, CommonOptions& common) {
-  auto command = program.subcommand("bench", "throughput of this machine: products, feed-forward layers, training steps");
+  auto command = program.subcommand("bench", "measure this machine: products, feed-forward layers, training steps");
   auto request = std::make_shared<BenchRequest>();
   command.option("groups", request->groups, "product, ffn or steps; all by default").one_of({"product", "ffn", "steps"});
   command.option("--seconds", request->seconds, "time to spend on each figure").real_in(0.001, 60.0).shows_default();

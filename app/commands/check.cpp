@@ -34,7 +34,7 @@ const char* verdict_name(CheckVerdict verdict) {
   return "?";
 }
 
-// What the command that trained the run does about it when it is started again.
+// How starting the run's command again handles the problem.
 const char* remedy_of(CheckVerdict verdict) {
   return verdict == CheckVerdict::unreadable ? "nothing is known of what cannot be read; check again when it can be"
                                              : "starting it again renames the run's directory and trains it anew";
@@ -101,7 +101,7 @@ int check_runs(const std::vector<std::string>& directories, const CommonOptions&
 }  // namespace
 
 void add_check(CommandLine program, CommonOptions& common) {
-  auto command = program.subcommand("check", "whether all that runs left is as it was written");
+  auto command = program.subcommand("check", "verify the checksums of results");
   auto directories = std::make_shared<std::vector<std::string>>();
   command.option("directories", *directories, "studies or runs").required().type("DIR...");
   add_output_options(command, common);

@@ -23,7 +23,7 @@ std::string count_and_size(const std::vector<Leftover>& all) {
   return format_count(static_cast<std::int64_t>(all.size())) + " (" + format_bytes(bytes) + ")";
 }
 
-// What a process may be writing at this moment.
+// True for files that a running process may be writing.
 bool is_at_work(const fs::path& path) {
   return is_temporary(path.filename().string()) &&
          (is_study_locked(path.parent_path()) || is_study_locked(path.parent_path().parent_path()) ||

@@ -8,7 +8,7 @@
 namespace ffn::app {
 
 void add_completion(CommandLine program, CommonOptions&) {
-  auto command = program.subcommand("completion", "a script that makes a shell complete commands, keys, values, configs and runs");
+  auto command = program.subcommand("completion", "print a script that completes commands, keys, values, configs and runs");
   auto shell = std::make_shared<std::string>();
   command.option("shell", *shell, "which").required().type("").one_of({"bash", "zsh", "fish"});
   command.run([shell] {

@@ -1,4 +1,4 @@
-// ffn-train coord-check: how far outputs move in the first steps, against the hidden width.
+// ffn-train coord-check: measure how far outputs move in the first steps, by hidden width.
 #include "ffn/train/coord_check.hpp"
 
 #include <iostream>
@@ -34,7 +34,7 @@ std::vector<std::int64_t> widths_of(const std::string& text) {
   return out;
 }
 
-/// Of one variant, each width's mean over the seeds.
+/// The mean over the seeds at each width, for one variant.
 struct CoordLine {
   std::string name;
   std::vector<WidthChange> widths;
@@ -108,7 +108,7 @@ int check(const CoordOptions& options, const CommonOptions& common) {
 }  // namespace
 
 void add_coord_check(CommandLine program, CommonOptions& common) {
-  auto command = program.subcommand("coord-check", "how far outputs move in the first steps, against the hidden width");
+  auto command = program.subcommand("coord-check", "measure how far outputs move in the first steps, by hidden width");
   auto options = std::make_shared<CoordOptions>();
   add_config_options(command, common);
   command.option("--widths", options->widths, "hidden widths d_ff to try").type("N,N,…").shows_default();

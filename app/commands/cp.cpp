@@ -69,7 +69,7 @@ int copy(const std::string& name, const std::string& to) {
 }  // namespace
 
 void add_cp(CommandLine program, CommonOptions& common) {
-  auto command = program.subcommand("cp", "a shipped config as a file of your own");
+  auto command = program.subcommand("cp", "copy a shipped config to a file");
   auto name = std::make_shared<std::string>(), to = std::make_shared<std::string>();
   command.option("name", *name, "config or experiment, as `ffn-train list configs` and `list experiments` have them")
       .required()

@@ -85,7 +85,7 @@ int curves(CurvesOptions options, const CommonOptions& common) {
 }  // namespace
 
 void add_curves(CommandLine program, CommonOptions& common) {
-  auto command = program.subcommand("curves", "learning curves in the terminal");
+  auto command = program.subcommand("curves", "draw learning curves in the terminal");
   auto options = std::make_shared<CurvesOptions>();
   add_grouping_options(command, options->question);
   command.option("--metric", options->metric, "a logged metric; the compared one, or the target's, otherwise").type("METRIC");

@@ -1,4 +1,4 @@
-// ffn-train diff A B: what tells two runs, studies or configs apart, and of two runs what came out.
+// ffn-train diff A B: compare two runs, studies or configs.
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
@@ -175,7 +175,7 @@ Json differences_json(const DiffSide& a, const DiffSide& b) {
 }  // namespace
 
 void add_diff(CommandLine program, CommonOptions& common) {
-  auto command = program.subcommand("diff", "what tells two runs, studies or configs apart, and of two runs what came out");
+  auto command = program.subcommand("diff", "compare two runs, studies or configs");
   auto a = std::make_shared<std::string>(), b = std::make_shared<std::string>();
   command.option("a", *a, "a run, a study or a config").required().type("CONFIG|RUN");
   command.option("b", *b, "another").required().type("CONFIG|RUN");

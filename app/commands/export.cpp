@@ -76,7 +76,7 @@ int export_runs(const ExportOptions& options, const CommonOptions& common) {
 }  // namespace
 
 void add_export(CommandLine program, CommonOptions& common) {
-  auto command = program.subcommand("export", "tables for other programs: runs.csv, curves.csv and, for a study, compare.csv");
+  auto command = program.subcommand("export", "write tables for other programs: runs.csv, curves.csv and, for a study, compare.csv");
   auto options = std::make_shared<ExportOptions>();
   command.option("directories", options->directories, "studies or runs").required().type("DIR...");
   command.flag("--csv", options->csv, "CSV, the one format; may be left out");

@@ -1,4 +1,4 @@
-// ffn-train inspect RUN: what the neurons of a trained run do.
+// ffn-train inspect RUN: show what neurons, experts and heads of a run do.
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -33,7 +33,7 @@ void write_page(const std::string& path, const std::string& html, const CommonOp
   if (!common.json && !page.is_stdout()) std::cout << printable(path) << " (" << format_bytes(static_cast<double>(html.size())) << ")\n";
 }
 
-// What a reader has to know before the numbers: weights of a run that diverged show no layer that works.
+// Warns that the weights of a diverged run show no working layer.
 std::vector<std::string> notes_of(const RunDirectory& directory, const RunConfig& config, const TensorFile& weights, bool best) {
   if (best) return {"these are the weights of step " + weights.metadata.at("step") + ", the best by " + config.best_by().name};
   try {
@@ -85,7 +85,7 @@ int inspect_run(const InspectOptions& options, bool traced, const CommonOptions&
 }  // namespace
 
 void add_inspect(CommandLine program, CommonOptions& common) {
-  auto command = program.subcommand("inspect", "what the neurons of a trained run do");
+  auto command = program.subcommand("inspect", "show what neurons, experts and heads of a run do");
   auto options = std::make_shared<InspectOptions>();
   command.option("run", options->run, "run directory").required().type("RUN");
   command.option("--data", options->data, "what to show it: task (what it was trained on), or a text file").type("FILE").shows_default();

@@ -60,7 +60,7 @@ Listing list_files(const std::string& what) {
   return listing;
 }
 
-// Keys and their sections that may be meant: those of that last part, or the one that is written nearly so.
+// Suggests keys and sections with that last part, or the one with the most similar name.
 std::string keys_meant(const std::string& typed) {
   std::set<std::string> all;
   for (const auto& key : key_docs(describe_document)) {
@@ -111,7 +111,7 @@ Listing list_keys(const std::string& prefix) {
   return listing;
 }
 
-// Where six columns do not fit: a key is a line, which a search finds whole, and what is to be said of it stands below.
+// For terminals too narrow for six columns: the key on a line of its own, its description below.
 void print_keys(const ListRows& rows) {
   for (const auto& row : rows) {
     std::cout << row[0] << "\n";
@@ -181,14 +181,14 @@ std::string shown_numbers(const float* from, std::int64_t count) {
   return out + (count > 8 ? "  … (" + std::to_string(count) + ")" : "");
 }
 
-// "·" for what is not scored.
+// "·" for tokens that are not scored.
 std::string shown_tokens(const std::int64_t* from, std::int64_t count) {
   std::string out;
   for (std::int64_t t = 0; t < count; ++t) out += (t > 0 ? " " : "") + (from[t] < 0 ? "·" : std::to_string(from[t]));
   return out;
 }
 
-// Its config, three examples and what is known of it.
+// Its config, three examples and known results.
 int show_task(const std::string& name, const CommonOptions& common) {
   const auto& rows = named_tasks();
   const auto row = std::find_if(rows.begin(), rows.end(), [&](const NamedTask& each) { return each.name == name; });
@@ -221,7 +221,7 @@ int show_task(const std::string& name, const CommonOptions& common) {
   return 0;
 }
 
-// What each kind of FFN, or each router, costs at this d_model and its defaults.
+// The cost of each kind of FFN or router at this d_model and default settings.
 constexpr std::int64_t kShownModel = 64;
 
 template <class... Ts>
@@ -367,7 +367,7 @@ int list_or_plot(const ListOptions& options, const CommonOptions& common) {
 }  // namespace
 
 void add_list(CommandLine program, CommonOptions& common) {
-  auto command = program.subcommand("list", "what there is to choose from: activations, layers, tasks, …");
+  auto command = program.subcommand("list", "list activations, layers, tasks, keys, configs, …");
   auto options = std::make_shared<ListOptions>();
   command.option("what", options->what, "which list")
       .type("WHAT")

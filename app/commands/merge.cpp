@@ -15,7 +15,7 @@
 namespace ffn::app {
 
 void add_merge(CommandLine program, CommonOptions& common) {
-  auto command = program.subcommand("merge", "put the directories of one study that several machines trained together");
+  auto command = program.subcommand("merge", "unite the directories of a study that several machines trained");
   auto directories = std::make_shared<std::vector<std::string>>();
   auto out = std::make_shared<std::string>();
   command.option("directories", *directories, "directories of the study; they are read, never changed").required().type("DIR...");

@@ -50,7 +50,7 @@ int note(const std::string& given, const std::optional<std::string>& text, const
 }  // namespace
 
 void add_note(CommandLine program, CommonOptions& common) {
-  auto command = program.subcommand("note", "a note of yours about a run or a study, which `runs` shows");
+  auto command = program.subcommand("note", "add a note to a run or a study; `runs` shows it");
   auto directory = std::make_shared<std::string>();
   auto text = std::make_shared<std::optional<std::string>>();
   command.option("directory", *directory, "the run or the study").required().type("RUN|STUDY").directory();

@@ -173,7 +173,7 @@ void print_layer(LayerOptions o, const CommonOptions& common) {
 }  // namespace
 
 void add_params(CommandLine program, CommonOptions& common) {
-  auto command = program.subcommand("params", "parameters and FLOPs, attention against FFN");
+  auto command = program.subcommand("params", "count parameters and FLOPs of attention and FFN");
   auto options = std::make_shared<LayerOptions>();
   add_config_options(command, common);
   const auto width = command.option("--d-model", options->d_model, "width of the residual stream").integer_in(1, 1 << 20);

@@ -252,7 +252,7 @@ int plan_study(const CommonOptions& common, bool probe, const std::string& budge
 }  // namespace
 
 void add_plan(CommandLine program, CommonOptions& common) {
-  auto command = program.subcommand("plan", "what would run: runs, parameters, FLOPs, time, disk; trains nothing but a short probe");
+  auto command = program.subcommand("plan", "estimate runs, FLOPs, time, memory and disk; trains only a short probe");
   auto no_probe = std::make_shared<bool>(false);
   auto budget = std::make_shared<std::string>();
   add_config_options(command, common);

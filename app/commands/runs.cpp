@@ -1,4 +1,4 @@
-// ffn-train runs [DIR...]: what is there, a line for each run and each study.
+// ffn-train runs [DIR...]: a line for each run and each study.
 #include <signal.h>
 #include <sys/stat.h>
 
@@ -46,7 +46,7 @@ struct ListedStanding {
   std::optional<double> written;  ///< when run.json was, in seconds since 1970
 };
 
-// Of a run whose record says that it trains: whether the process that wrote so is gone.
+// True if a run's record says "running" and the process that wrote it is gone.
 bool was_killed(const RunRecord& record) {
   return record.host == host_name() && record.pid > 0 && ::kill(static_cast<pid_t>(record.pid), 0) != 0 && errno == ESRCH;
 }
@@ -86,7 +86,7 @@ std::vector<ListedRun> runs_below(const std::vector<fs::path>& directories) {
 
 const std::vector<std::string> kOwnKeys = {"state", "seed", "label", "variant"};
 
-// As --by of `compare` takes keys; those that do not vary here, too.
+// Keys as in `compare --by`, including those that do not vary.
 std::string key_meant(const std::string& asked, const std::vector<FoundRun>& runs) {
   std::set<std::string> all(kOwnKeys.begin(), kOwnKeys.end());
   for (const auto& run : runs) {
@@ -248,7 +248,7 @@ std::string state_text(const ListedEntry& entry) {
   return join(parts);
 }
 
-// Null of what cannot be read whole.
+// Null if some of it cannot be read.
 Json whole_size(const fs::path& path) {
   try {
     return bytes_below(path);
@@ -318,7 +318,7 @@ int runs(const RunsOptions& options, const CommonOptions& common) {
 }  // namespace
 
 void add_runs(CommandLine program, CommonOptions& common) {
-  auto command = program.subcommand("runs", "runs and studies: state, best loss, date, size; of a study that is named, each run");
+  auto command = program.subcommand("runs", "list runs and studies: state, best loss, date, size");
   auto options = std::make_shared<RunsOptions>();
   command.option("directories", options->directories, "where results are, or studies; runs otherwise").type("DIR...").directory();
   command.option("--where", options->where, "only runs with this in their config, or state, seed, label or variant; may be repeated")

@@ -33,7 +33,7 @@ int sample(const std::string& run, bool best, const SampleRequest& request, bool
 }  // namespace
 
 void add_sample(CommandLine program, CommonOptions& common) {
-  auto command = program.subcommand("sample", "text from a trained character model");
+  auto command = program.subcommand("sample", "generate text with a trained character model");
   auto run = std::make_shared<std::string>();
   auto best = std::make_shared<bool>(false);
   auto request = std::make_shared<SampleRequest>();

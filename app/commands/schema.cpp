@@ -9,7 +9,7 @@
 namespace ffn::app {
 
 void add_schema(CommandLine program, CommonOptions&) {
-  program.subcommand("schema", "JSON Schema (draft-07) of a config").run([] {
+  program.subcommand("schema", "print the JSON Schema (draft-07) of a config").run([] {
     print_json(json_schema(describe_document));
     return 0;
   });

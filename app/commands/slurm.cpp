@@ -87,7 +87,7 @@ int slurm(const SlurmOptions& options, const CommonOptions& common) {
 }  // namespace
 
 void add_slurm(CommandLine program, CommonOptions& common) {
-  auto command = program.subcommand("slurm", "a study as a Slurm job array: print the script, or submit it");
+  auto command = program.subcommand("slurm", "train a study as a Slurm job array: print the script, or submit it");
   auto options = std::make_shared<SlurmOptions>();
   add_config_options(command, common);
   command.option("-o,--out", common.out, "where results go; all nodes have to see it").type("DIR").shows_default().directory();

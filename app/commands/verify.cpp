@@ -119,7 +119,7 @@ std::string near_tied(std::int64_t tokens) {
   return tokens == 1 ? "1 token's choice of experts lies" : std::to_string(tokens) + " choices of experts lie";
 }
 
-// What was left out since either engine's choice is right.
+// Names the steps left out because either engine's choice of experts is right.
 std::vector<std::string> left_out(const VerifyResult& r) {
   std::vector<std::string> lines;
   if (!comparable(r)) return lines;
@@ -178,7 +178,7 @@ int verify(const VerifyOptions& options, const CommonOptions& common) {
 }  // namespace
 
 void add_verify(CommandLine program, CommonOptions& common) {
-  auto command = program.subcommand("verify", "both engines side by side: the largest differences, in rounding errors; or GPU and CPU");
+  auto command = program.subcommand("verify", "compare both engines, or GPU and CPU, in units of rounding errors");
   auto options = std::make_shared<VerifyOptions>();
   add_configs_options(command, options->files);
   command.option("--steps", options->steps, "steps to train before weights are compared").integer_in(1, 100000).shows_default();

@@ -50,7 +50,7 @@ class Capture final : public fused::Watcher {
   std::vector<BlockValues> blocks_;
   std::int64_t first_token_ = 0;
   BlockValues* at_ = nullptr;
-  /// Of the mixture at work: where each expert's rows begin in its hidden layer, (E + 1).
+  /// First row of each expert in the hidden layer of the current mixture, (E + 1).
   std::vector<std::int64_t> rows_of_experts_;
   std::vector<double> maps_;  ///< attention maps summed so far, by block
 };

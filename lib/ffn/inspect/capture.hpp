@@ -16,7 +16,7 @@ struct HiddenRows {
   bool gated() const { return !gate.empty(); }
 };
 
-/// Where the router of a mixture sent the tokens.
+/// The routing decisions of a mixture.
 struct RoutedRows {
   std::int64_t num_experts = 0, top_k = 0;
   std::vector<float> probability, weight;  ///< (N, E), (N, K)

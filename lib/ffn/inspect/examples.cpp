@@ -55,7 +55,7 @@ class Finder {
   }
 
   void take_top(std::vector<Example>& out) {
-    // Where many end alike one has to go further down for others.
+    // If many end alike, others are further down.
     std::size_t sorted = 0;
     while (out.size() < limits_.top && sorted < std::min(order_.size(), kMostCandidates)) {
       const auto begin = order_.begin() + static_cast<std::ptrdiff_t>(sorted);

@@ -1,4 +1,4 @@
-// What a neuron fires on: its strongest tokens in context, and others that show how far the strongest mislead.
+// Examples of a neuron: its strongest tokens in context, and others, because the strongest alone mislead.
 #pragma once
 
 #include "ffn/inspect/capture.hpp"

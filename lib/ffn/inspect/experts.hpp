@@ -1,4 +1,4 @@
-// What the router of a mixture does: load and confidence, experts chosen together, tokens per expert.
+// The router of a mixture: load and confidence, experts chosen together, tokens per expert.
 #pragma once
 
 #include "ffn/inspect/patterns.hpp"

@@ -1,4 +1,4 @@
-// What a network is shown when one looks inside it: examples of its task, a text, or what was typed. Torch-free.
+// Inputs for an inspection: examples of the run's task, a text, or typed words.
 #pragma once
 
 #include <cstdint>
@@ -22,19 +22,19 @@ struct Inputs {
   std::string source;                   ///< in words, for people: "31,616 characters of the text that it was trained on"
 
   std::int64_t num_tokens() const { return count * length; }
-  /// Of `of` examples, from the one numbered `first`.
+  /// Inputs first, first + 1, … in number `of`.
   fused::Examples examples(std::int64_t first, std::int64_t of) const;
   /// Token n as a person reads it: "e", "␣", "(1, −1)".
   std::string token_name(std::int64_t n) const;
   std::string class_name(std::int64_t index) const;
-  /// What the head gives: "logits" or, where they are no classes', "outputs".
+  /// "logits" for classes, otherwise "outputs".
   const char* output_word() const { return shape.target == Target::classes ? "logits" : "outputs"; }
 };
 
 /// "␣" for a blank and "⏎" for the end of a line; other characters are themselves, controls "?".
 std::string visible(const std::string& character);
 
-/// Of the examples that a run was trained on, about `most_tokens` tokens, spread evenly; where they repeat each other, every one once.
+/// About `most_tokens` tokens of the training examples, spread evenly; each once if they repeat.
 /// Throws DataError for a text that is not there or has other characters than the weights know.
 Inputs training_inputs(const RunConfig& config, const TensorFile& weights, std::int64_t most_tokens);
 

@@ -104,7 +104,7 @@ void note_overflows(Inspection& i) {
     i.notes.push_back("the router's probabilities of " + blocks(routers) + " are not finite: what the experts take is not shown");
 }
 
-// What bounds an effective rank from above besides the layer: how many tokens it was measured on.
+// An effective rank cannot exceed the number of tokens that it was measured on.
 void note_ranks(Inspection& i) {
   constexpr std::size_t kMostNamed = 4;
   std::int64_t drawn = 0;

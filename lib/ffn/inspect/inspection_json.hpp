@@ -7,7 +7,7 @@
 namespace ffn::inspect {
 
 /// Every number with the name that it has in the structs; shares from 0 to 1.
-/// Of each neuron the three strongest examples.
+/// With the three strongest examples of each neuron.
 Json to_json(const Inspection& inspection);
 /// One neuron with all its examples.
 Json to_json(const Inspection& inspection, const NeuronPlace& place);

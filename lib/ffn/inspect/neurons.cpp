@@ -92,7 +92,7 @@ void measure_activations(const HiddenRows& hidden, HiddenReport& report) {
   }
 }
 
-// Of a column of (D, F).
+// Norm of a column of (D, F).
 double column_norm(const float* matrix, std::int64_t d_model, std::int64_t width, std::int64_t column) {
   double sum = 0;
   for (std::int64_t d = 0; d < d_model; ++d)

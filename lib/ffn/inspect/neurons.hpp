@@ -81,7 +81,7 @@ struct KeysAndValues {
   const float *up = nullptr, *gate = nullptr;  ///< (D, F); no gate in plain layers
   const float* down = nullptr;                 ///< (F, D)
 };
-/// Of a block; in a mixture of one expert.
+/// One hidden layer: of a block, or of one expert of a mixture.
 KeysAndValues keys_and_values(const Parameters& parameters, const ModelConfig& model, std::int64_t block,
                               std::optional<std::int64_t> expert, std::int64_t width);
 
@@ -101,7 +101,7 @@ class ReadOut {
 /// `read_out` where what the layer writes gets to the head as it is; `all_tokens` 0 for those that `hidden` has.
 HiddenReport report_on(const HiddenRows& hidden, const KeysAndValues& weights, const ReadOut* read_out, std::int64_t all_tokens = 0);
 
-/// Of a layer whose values were read out, where the classes are the next tokens; nothing otherwise.
+/// Nothing unless the values of the layer were read out and the classes are the next tokens.
 std::optional<Agreement> agreement_of(const HiddenRows& hidden, const HiddenReport& report, const Inputs& inputs);
 
 }  // namespace ffn::inspect

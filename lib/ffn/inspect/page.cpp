@@ -52,7 +52,7 @@ std::string shaded(const Example& example, double peak) {
   return out;
 }
 
-// What tables sort by: a digit more than is read, since all digits of all neurons make half a page.
+// Sort key of table cells, with one digit more than is shown: all digits of all neurons would double the page.
 double short_value(double x) { return std::copysign(std::strtod(format_significant(std::abs(x), 4).c_str(), nullptr), x); }
 
 Cell percent_cell(double share) { return std::isfinite(share) ? Cell{format_share(share), short_value(share)} : Cell{"-"}; }

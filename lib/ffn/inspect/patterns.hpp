@@ -20,7 +20,7 @@ struct Patterns {
   std::vector<std::int64_t> neurons;  ///< columns, by the kind on which they are strongest
   std::vector<double> mean;           ///< (kinds, neurons)
 };
-/// Of the `most_kinds` most frequent kinds and the `most_neurons` neurons that vary most between them.
+/// For the `most_kinds` most frequent kinds and the `most_neurons` neurons that vary most between them.
 Patterns patterns_of(const HiddenRows& hidden, const TokenKinds& kinds, std::size_t most_kinds, std::size_t most_neurons);
 
 }  // namespace ffn::inspect

@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 #include <sstream>
+#include <type_traits>
 
 #include "commands.hpp"
 #include "completion.hpp"
@@ -121,27 +122,20 @@ Option Option::may_be_empty() {
 
 CommandLine CommandLine::subcommand(const char* name, const char* doc) { return {*app_->add_subcommand(name, doc), *declarations_}; }
 
-Option CommandLine::option(const char* names, std::string& value, const char* doc) {
-  return {not_empty(*app_->add_option(names, value, doc)), *declarations_};
-}
-Option CommandLine::option(const char* names, std::optional<std::string>& value, const char* doc) {
-  const auto take = [&value](const std::string& given) { value = given; };
-  return {not_empty(*app_->add_option_function<std::string>(names, take, doc)), *declarations_};
-}
-Option CommandLine::option(const char* names, std::vector<std::string>& value, const char* doc) {
+template <class Value>
+Option CommandLine::option(const char* names, Value& value, const char* doc) {
   auto& option = *app_->add_option(names, value, doc);
-  if (!option.get_positional()) option.allow_extra_args(false);  // "--where a=b DIR": one value each time
-  return {not_empty(option), *declarations_};
+  if constexpr (std::is_same_v<Value, std::vector<std::string>>) {
+    if (!option.get_positional()) option.allow_extra_args(false);  // "--where a=b DIR": one value each time
+  }
+  return {std::is_arithmetic_v<Value> ? option : not_empty(option), *declarations_};
 }
-Option CommandLine::option(const char* names, int& value, const char* doc) {
-  return {*app_->add_option(names, value, doc), *declarations_};
-}
-Option CommandLine::option(const char* names, std::int64_t& value, const char* doc) {
-  return {*app_->add_option(names, value, doc), *declarations_};
-}
-Option CommandLine::option(const char* names, double& value, const char* doc) {
-  return {*app_->add_option(names, value, doc), *declarations_};
-}
+template Option CommandLine::option(const char*, std::string&, const char*);
+template Option CommandLine::option(const char*, std::optional<std::string>&, const char*);
+template Option CommandLine::option(const char*, std::vector<std::string>&, const char*);
+template Option CommandLine::option(const char*, int&, const char*);
+template Option CommandLine::option(const char*, std::int64_t&, const char*);
+template Option CommandLine::option(const char*, double&, const char*);
 Option CommandLine::flag(const char* names, bool& value, const char* doc) { return {*app_->add_flag(names, value, doc), *declarations_}; }
 Option CommandLine::flag(const char* names, std::function<void(std::int64_t)> count, const char* doc) {
   return {*app_->add_flag_function(names, std::move(count), doc), *declarations_};

@@ -70,12 +70,8 @@ class CommandLine {
 
   /// `names` as in "-o,--out", or without dashes for a positional argument.
   /// An empty text is refused, unless it may be empty.
-  Option option(const char* names, std::string& value, const char* doc);
-  Option option(const char* names, std::optional<std::string>& value, const char* doc);
-  Option option(const char* names, std::vector<std::string>& value, const char* doc);
-  Option option(const char* names, int& value, const char* doc);
-  Option option(const char* names, std::int64_t& value, const char* doc);
-  Option option(const char* names, double& value, const char* doc);
+  template <class Value>  // text, optional text, texts, int, int64 or double
+  Option option(const char* names, Value& value, const char* doc);
   Option flag(const char* names, bool& value, const char* doc);
   /// A flag that may be repeated; `count` hears how often.
   Option flag(const char* names, std::function<void(std::int64_t count)> count, const char* doc);

@@ -212,33 +212,12 @@ std::vector<std::string> all_overrides(const CommonOptions& common) {
 }
 
 void add_commands(CommandLine program, CommonOptions& common) {
-  add_train(program, common);
-  add_compare(program, common);
-  add_report(program, common);
-  add_curves(program, common);
-  add_watch(program, common);
-  add_check(program, common);
-  add_plan(program, common);
-  add_validate(program, common);
-  add_params(program, common);
-  add_coord_check(program, common);
-  add_list(program, common);
-  add_schema(program, common);
-  add_bench(program, common);
-  add_inspect(program, common);
-  add_predict(program, common);
-  add_sample(program, common);
-  add_verify(program, common);
-  add_merge(program, common);
-  add_slurm(program, common);
-  add_cp(program, common);
-  add_runs(program, common);
-  add_diff(program, common);
-  add_note(program, common);
-  add_clean(program, common);
-  add_rm(program, common);
-  add_export(program, common);
-  add_completion(program, common);
+  // In the order of the help.
+  for (AddCommand* add :
+       {add_train,       add_compare, add_report, add_curves, add_watch,   add_check,   add_plan,   add_validate, add_params,
+        add_coord_check, add_list,    add_schema, add_bench,  add_inspect, add_predict, add_sample, add_verify,   add_merge,
+        add_slurm,       add_cp,      add_runs,   add_diff,   add_note,    add_clean,   add_rm,     add_export,   add_completion})
+    add(program, common);
 }
 
 }  // namespace ffn::app

@@ -66,33 +66,11 @@ void print_text(const std::string& lines, int hanging = 2);
 /// Whether `what`, "3 (1.2 MB)", may be removed: `yes`, or a person agrees. Throws UsageError where nobody can be asked.
 bool may_remove(const std::string& what, bool yes, const CommonOptions& common);
 
-void add_train(CommandLine program, CommonOptions& common);
-void add_compare(CommandLine program, CommonOptions& common);
-void add_report(CommandLine program, CommonOptions& common);
-void add_curves(CommandLine program, CommonOptions& common);
-void add_watch(CommandLine program, CommonOptions& common);
-void add_check(CommandLine program, CommonOptions& common);
-void add_plan(CommandLine program, CommonOptions& common);
-void add_validate(CommandLine program, CommonOptions& common);
-void add_params(CommandLine program, CommonOptions& common);
-void add_coord_check(CommandLine program, CommonOptions& common);
-void add_list(CommandLine program, CommonOptions& common);
-void add_schema(CommandLine program, CommonOptions& common);
-void add_bench(CommandLine program, CommonOptions& common);
-void add_inspect(CommandLine program, CommonOptions& common);
-void add_predict(CommandLine program, CommonOptions& common);
-void add_sample(CommandLine program, CommonOptions& common);
-void add_verify(CommandLine program, CommonOptions& common);
-void add_merge(CommandLine program, CommonOptions& common);
-void add_slurm(CommandLine program, CommonOptions& common);
-void add_cp(CommandLine program, CommonOptions& common);
-void add_runs(CommandLine program, CommonOptions& common);
-void add_diff(CommandLine program, CommonOptions& common);
-void add_note(CommandLine program, CommonOptions& common);
-void add_clean(CommandLine program, CommonOptions& common);
-void add_rm(CommandLine program, CommonOptions& common);
-void add_export(CommandLine program, CommonOptions& common);
-void add_completion(CommandLine program, CommonOptions& common);
+/// One for each file of commands/.
+using AddCommand = void(CommandLine program, CommonOptions& common);
+AddCommand add_bench, add_check, add_clean, add_compare, add_completion, add_coord_check, add_cp, add_curves, add_diff, add_export,
+    add_inspect, add_list, add_merge, add_note, add_params, add_plan, add_predict, add_report, add_rm, add_runs, add_sample, add_schema,
+    add_slurm, add_train, add_validate, add_verify, add_watch;
 
 /// All of them. `common` has to live as long as the command runs.
 void add_commands(CommandLine program, CommonOptions& common);

@@ -320,7 +320,9 @@ int runs(const RunsOptions& options, const CommonOptions& common) {
 void add_runs(CommandLine program, CommonOptions& common) {
   auto command = program.subcommand("runs", "list runs and studies: state, best loss, date, size");
   auto options = std::make_shared<RunsOptions>();
-  command.option("directories", options->directories, "where results are, or studies; runs otherwise").type("DIR...").directory();
+  command.option("directories", options->directories, "directories of results, or studies, whose runs are then listed; runs otherwise")
+      .type("DIR...")
+      .directory();
   command.option("--where", options->where, "only runs with this in their config, or state, seed, label or variant; may be repeated")
       .type("KEY=VALUE");
   add_output_options(command, common);

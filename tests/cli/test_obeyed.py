@@ -169,7 +169,7 @@ class Printed(ProgramTest):
             with self.subTest(name=name):
                 result = self.ok("xor", "name=" + name, "train.optimizer.lr=0.01,0.0101", "train.steps=5", "seeds=6", "compare.metric=val/loss", "-o", "a b/it's")
                 commands = self.commands_of(result.stderr)
-                self.assertGreaterEqual(len(commands), 2, result.stderr)
+                self.assertGreaterEqual(len(commands), 1, result.stderr)
                 for words in commands:
                     dry = ["--dry-run"] if "settled" in " ".join(words) else []
                     again = subprocess.run([str(PROGRAM), *words[1:], *dry], cwd=self.tmp, capture_output=True, text=True, timeout=60)

@@ -98,9 +98,9 @@ TEST_CASE("paragraphs are wrapped line by line") {
 }
 
 TEST_CASE("blocks stand beside each other where there is room") {
-  const std::vector<Block> blocks = {block_of({"aaaa", "a"}), block_of({"bbbb"}), block_of({"cc", "", "c"})};
+  const std::vector<Block> blocks = {{{"aaaa", "a"}, 4}, {{"bbbb"}, 4}, {{"cc", "", "c"}, 2}};
   CHECK(beside_each_other(blocks, 11) == "aaaa   bbbb\na\n\ncc\n\nc\n");
   CHECK(beside_each_other(blocks, 10) == "aaaa\na\n\nbbbb   cc\n\n       c\n");
   CHECK(beside_each_other(blocks, 80) == "aaaa   bbbb   cc\na\n              c\n");
-  CHECK(beside_each_other({{{styled("xy", Style::cyan, true)}, 2}, block_of({"z"})}, 80) == "\033[36mxy\033[0m   z\n");
+  CHECK(beside_each_other({{{styled("xy", Style::cyan, true)}, 2}, {{"z"}, 1}}, 80) == "\033[36mxy\033[0m   z\n");
 }

@@ -111,12 +111,6 @@ std::string fitted(const Table& table, int width, bool color) {
   return widths.empty() ? paragraphs(table, width, color) : table.terminal_text(color, widths);
 }
 
-Block block_of(std::vector<std::string> lines) {
-  std::size_t width = 0;
-  for (const auto& line : lines) width = std::max(width, display_width(line));
-  return {std::move(lines), width};
-}
-
 std::string beside_each_other(const std::vector<Block>& blocks, int width) {
   constexpr std::size_t kBetween = 3;
   std::string out;

@@ -21,12 +21,11 @@ bool fits(const Table& table, int width);
 /// The table where it fits; otherwise each row is a paragraph of "header: cell", empty cells left out.
 std::string fitted(const Table& table, int width, bool color);
 
-/// Lines that belong together, and what the widest of them takes; one with colours is as wide as that.
+/// Lines that belong together, and the columns of the widest.
 struct Block {
   std::vector<std::string> lines;
   std::size_t width;
 };
-Block block_of(std::vector<std::string> lines);
 
 /// Beside each other where there is room, else in as many rows as it takes, a blank line between them.
 std::string beside_each_other(const std::vector<Block>& blocks, int width);

@@ -20,8 +20,6 @@ void add_about(CommandLine program, CommonOptions&) {
 
 }  // namespace ffn::app
 '''),
-    Part("app/commands.hpp", before="void add_plan(CommandLine program, CommonOptions& common);\n", forgotten=("app/commands.cpp", "add_about"),
-         text="void add_about(CommandLine program, CommonOptions& common);\n"),
-    Part("app/commands.cpp", before="  add_plan(program, common);\n", text="  add_about(program, common);\n",
-         forgotten=("ffn-train: every", "app/commands")),
+    Part("app/commands.hpp", before="add_plan,", text="add_about, ", forgotten=("app/commands.cpp", "add_about")),
+    Part("app/commands.cpp", before="add_plan,", text="add_about, ", forgotten=("ffn-train: every", "app/commands")),
 ]

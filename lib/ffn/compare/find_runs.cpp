@@ -116,7 +116,7 @@ void take_config(const Json& found, const fs::path& path, FoundRun& run) {
       }
     }
   }
-  for (const char* key : {"seed", "name", "label", "keep", "train.checkpoint_every", "log.tensorboard", "log.layers"})
+  for (const char* key : {"seed", "name", "label", "keep", "train.checkpoint_every", "log.layers"})
     run.keys.erase(key);  // they make no other run
 }
 

@@ -208,7 +208,6 @@ RunConfig read_run_config(const Document& document, const std::string& source) {
   RunConfig config;
   Document copy = document;
   copy.tree().erase("$schema");  // an editor's hint, not ours
-  if (const auto log = copy.tree().find("log"); log != copy.tree().end() && log->is_object()) log->erase("tensorboard");  // of runs until 0.2
   keep_newer(copy);
   std::vector<Problem> unresolved;
   resolve_formula_names(copy, unresolved);

@@ -112,7 +112,7 @@ def warn(text):
     warnings.warn(text, stacklevel=level)
 
 
-NO_OTHER_RUN = {"seed", "name", "label", "keep", "train.checkpoint_every", "log.tensorboard", "log.layers"}  # config keys that do not make another variant
+NO_OTHER_RUN = {"seed", "name", "label", "keep", "train.checkpoint_every", "log.layers"}  # config keys that do not make another variant
 
 
 def listed_runs(study):

@@ -117,12 +117,6 @@ TEST_CASE("a run's record comes back as it was written, in every state") {
   CHECK(holds_run(scratch.path()));
 }
 
-TEST_CASE("the record of a run that could log for TensorBoard is read") {
-  RunRecord record = new_record(small_run(), kIdentity);
-  (*record.config)["log"]["tensorboard"] = true;
-  CHECK(*parse_record(record_text(record), "run.json").config == resolved_json(small_run()));
-}
-
 TEST_CASE("threads leave no trace in a run's record") {
   RunConfig config = small_run();
   config.compute.threads = 4;

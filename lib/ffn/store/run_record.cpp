@@ -186,7 +186,6 @@ RunRecord parse_record(const std::string& text, const std::string& source) {
     out.tokens_per_step = count_from(json.at("tokens_per_step"), std::int64_t{1} << 40);
     out.text = json.value("text", std::string());
     out.config = json.at("config");
-    if (const auto log = out.config->find("log"); log != out.config->end() && log->is_object()) log->erase("tensorboard");  // until 0.2
     out.sessions = json.at("sessions");
     if (!out.config->is_object() || !out.sessions->is_array()) throw DataError(source + ": its config or its sessions are missing");
     if (const Json& summary = json.at("summary"); !summary.is_null()) {

@@ -69,14 +69,6 @@ TEST_CASE("a run alone equals the same run in a cohort of 8, bit for bit", "[tra
   CHECK(checked > 100);
 }
 
-TEST_CASE("a stop before the first step leaves no checkpoint, and costs no run its neighbours", "[train]") {
-  test::Collected collected;
-  collected.stop_at = 0;
-  test::fused_trainer({{base(some_ffn<PositionwiseConfig>("relu"), false)}, {}}, collected).train();
-  CHECK(collected.results.at(0).end == RunEnd::interrupted);
-  CHECK(collected.checkpoints.empty());
-}
-
 TEST_CASE("a run that blows up stops as diverged and leaves its neighbours alone", "[train]") {
   auto config = base(some_ffn<PositionwiseConfig>("relu2", 0.0), false);
   config.train.steps = 60;
@@ -110,27 +102,6 @@ TEST_CASE("a run that ends with a weight that is not finite has diverged, though
   CHECK(collected.results.at(1).end == RunEnd::diverged);
   REQUIRE(collected.results.at(1).divergence);
   CHECK(collected.results.at(1).divergence->step == config.train.steps);
-}
-
-TEST_CASE("the hit is the first evaluation that reaches the target", "[train]") {
-  auto config = base(some_ffn<PositionwiseConfig>("gelu", 0.0), false);
-  config.task = XorConfig{};
-  config.train.steps = 400;
-  config.train.batch_size = 64;
-  config.train.eval_every = 10;
-  std::visit([](auto& o) { o.lr = 0.01; }, config.train.optimizer);
-  config.train.target.emplace();
-  config.train.target->at_least = 0.99;
-  const auto collected = train({config});
-  REQUIRE(collected.results.at(0).hit);
-  std::int64_t first = -1;
-  for (const auto& e : collected.evaluations.at(0)) {
-    for (const auto& [name, value] : e.metrics) {
-      if (name == "val/accuracy" && value >= 0.99 && first < 0) first = e.step;
-    }
-  }
-  CHECK(collected.results.at(0).hit->step == first);
-  CHECK(first > 0);
 }
 
 TEST_CASE("with log.layers each block's own values stand behind the means that they make", "[train]") {

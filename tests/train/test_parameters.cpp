@@ -216,25 +216,3 @@ TEST_CASE("rates by role multiply the rate of that role alone, and 0 keeps param
     }
   });
 }
-
-TEST_CASE("an optimizer leaves buffers alone, also where everything decays") {
-  RowLayout layout;
-  layout.add({"weight", {2, 2}, Init::constant(1), true});
-  ParameterSpec bias{"router.bias", {3}, Init::constant(1), false};
-  bias.role = Role::buffer;
-  layout.add(bias);
-  layout.add({"norm", {2}, Init::constant(1), false});
-  int kinds = 0;
-  test::each_alternative(OptimizerConfig{}, [&](auto optimizer) {
-    CAPTURE(optimizer.kKind);
-    optimizer.decay = "all";
-    optimizer.weight_decay = 0.5;
-    RowOptimizer row_optimizer(layout, {optimizer});
-    std::vector<float> gradient(static_cast<std::size_t>(layout.width())), row(gradient.size());
-    layout.initialise(1, row.data());
-    for (int step = 1; step <= 3; ++step) row_optimizer.step(0, step, 1, 1, gradient.data(), row.data());
-    for (const auto& entry : layout.entries()) CHECK((row[static_cast<std::size_t>(entry.offset)] == 1) == (entry.role == Role::buffer));
-    ++kinds;
-  });
-  CHECK(kinds > 2);
-}

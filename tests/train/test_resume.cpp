@@ -113,31 +113,6 @@ TEST_CASE("a run that is stopped keeps what it has, and goes on to the same bits
   }
 }
 
-TEST_CASE("a hit stays where it was first reached, whether the run stops before or after", "[train]") {
-  auto config = test::base(test::some_ffn<PositionwiseConfig>("gelu", 0.0), false);
-  config.task = XorConfig{};
-  config.train.steps = 200;
-  config.train.batch_size = 64;
-  config.train.eval_every = 10;
-  config.train.checkpoint_every = 1;
-  std::visit([](auto& o) { o.lr = 0.003; }, config.train.optimizer);
-  config.train.target.emplace();
-  config.train.target->at_least = 0.99;
-  const auto runs = two_seeds(config);
-  const auto whole = test::train(runs);
-  REQUIRE(whole.results.at(0).hit);
-  const auto hit = whole.results.at(0).hit->step;
-  REQUIRE(hit > 20);
-  REQUIRE(hit < 180);
-  for (const auto step : {hit - 10, hit - 1, hit, hit + 1, hit + 10, config.train.steps - 1}) {
-    INFO("resumed from step " << step << ", hit at " << hit);
-    const auto after = resume(runs, whole, step);
-    REQUIRE(after.results.at(0).hit);
-    CHECK(after.results.at(0).hit->step == hit);
-    CHECK(after.results.at(0).hit->tokens == hit * 64);
-  }
-}
-
 TEST_CASE("a run that stops in the middle of a long evaluation repeats it and ends in the same bits", "[train]") {
   auto config = test::base(test::some_ffn<PositionwiseConfig>("gelu", 0.0), true);
   config.train.steps = 8;

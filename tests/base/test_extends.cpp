@@ -1,6 +1,5 @@
 // Configs that extend others: chains, lists, cycles, and errors that name the right file.
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <nlohmann/json.hpp>
@@ -21,15 +20,6 @@ std::string refusal(const std::string& file) {
 }
 
 }  // namespace
-
-TEST_CASE("a config without extends is its own tree") {
-  const ScratchDirectory scratch;
-  const auto file = scratch.write("a.json", "{\n\"x\": 1}");
-  const auto document = load_document(file);
-  CHECK(document.tree().dump() == R"({"x":1})");
-  CHECK(document.origin("/x").text() == file + ":2");
-  CHECK(document.origin("/x").directory == scratch.path().string());
-}
 
 TEST_CASE("a config lies over the one that it extends, through a chain of folders") {
   const ScratchDirectory scratch;
@@ -84,13 +74,6 @@ TEST_CASE("a missing base is named with the place that asks for it") {
   scratch.write("sub/b.json", "{}");
   const auto list = scratch.write("sub/list.json", "{\"extends\": [\n\"b.json\",\n\"no.json\"]}");
   CHECK(refusal(list) == list + ":3  /extends/1: no config at " + scratch / "sub/no.json");
-}
-
-TEST_CASE("a base of a base is missed where it is asked for") {
-  const ScratchDirectory scratch;
-  scratch.write("b.json", "{\n\n\"extends\": \"no.json\"}");
-  const auto file = scratch.write("a.json", "{\"extends\": \"b.json\"}");
-  CHECK(refusal(file) == scratch / "b.json:3  /extends: no config at " + scratch / "no.json");
 }
 
 TEST_CASE("a base that is a directory, too long a name or a link to itself is refused like a missing one") {
@@ -173,48 +156,4 @@ TEST_CASE("a base's own errors name the base") {
   const auto base = scratch.write("base.json", "{\n\"x\": 1,,}");
   const auto file = scratch.write("a.json", R"({"extends": "base.json"})");
   CHECK(refusal(file).find(base + ":2:8  syntax error") == 0);
-}
-
-TEST_CASE("a config may come through a pipe") {
-  INFO("needs /dev/fd, as Unix has it");
-  int ends[2];
-  REQUIRE(::pipe(ends) == 0);
-  const std::string text = "{\n\"x\": 1}";
-  REQUIRE(::write(ends[1], text.data(), text.size()) == static_cast<ssize_t>(text.size()));
-  ::close(ends[1]);
-  const std::string name = "/dev/fd/" + std::to_string(ends[0]);
-  CHECK(load_document(name).origin("/x").text() == name + ":2");
-  ::close(ends[0]);
-}
-
-TEST_CASE("a missing config, a directory and an empty file are told apart") {
-  const ScratchDirectory scratch;
-  CHECK(message<UsageError>([&] { load_document(scratch / "no.json"); }) == "no config at " + scratch / "no.json");
-  CHECK(message<UsageError>([&] { load_document(scratch.path().string()); }) == scratch.path().string() + " is a directory, not a config");
-  const auto empty = scratch.write("empty.json", "");
-  CHECK(refusal(empty) == empty + ": the file is empty");
-}
-
-TEST_CASE("100 MB of garbage are refused at once and in little memory") {
-  const ScratchDirectory scratch;
-  const auto file = scratch / "garbage.json";
-  {
-    std::ofstream out(file, std::ios::binary);
-    std::string piece(1 << 20, '\0');
-    unsigned state = 1;
-    for (char& c : piece) c = static_cast<char>((state = state * 1664525u + 1013904223u) >> 24);
-    for (int i = 0; i < 100; ++i) out << piece;
-  }
-  REQUIRE(fs::file_size(file) == 100u << 20);
-  const auto resident = [] {  // pages; 0 where there is no /proc
-    std::ifstream in("/proc/self/statm");
-    long size = 0, pages = 0;
-    in >> size >> pages;
-    return pages;
-  };
-  const long before = resident();
-  const auto start = std::chrono::steady_clock::now();
-  CHECK(message<UsageError>([&] { load_document(file); }) == file + " is larger than 4 MiB; expected a config");
-  CHECK(std::chrono::steady_clock::now() - start < kSlowness * std::chrono::seconds(1));
-  CHECK((resident() - before) * 4 < 32 << 10);  // KiB at 4 KiB a page: below a third of the file
 }

@@ -49,12 +49,6 @@ TEST_CASE("the error's type follows the exit code") {
   CHECK(message<DataError>([&] { read_file(scratch / "no", "text file", ExitCode::data, 100); }) == "no text file at " + scratch / "no");
 }
 
-TEST_CASE("a directory is no file") {
-  const ScratchDirectory scratch;
-  const auto name = scratch.path().string();
-  CHECK(message<UsageError>([&] { read_file(name, "config", ExitCode::usage, 100); }) == name + " is a directory, not a config");
-}
-
 TEST_CASE("a file over the limit is refused, one at the limit is not") {
   const ScratchDirectory scratch;
   const std::size_t limit = 1 << 20;

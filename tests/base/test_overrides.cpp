@@ -56,16 +56,6 @@ TEST_CASE("an override changes one value and keeps its neighbours") {
   CHECK(with("new.key=1", text).tree().dump() == R"({"a":{"b":{"c":1,"d":2},"e":3},"new":{"key":1}})");
 }
 
-TEST_CASE("an override opens a section that is null") {
-  CHECK(with("model.attention.heads=2", R"({"model": {"attention": null}})").tree().dump() == R"({"model":{"attention":{"heads":2}}})");
-}
-
-TEST_CASE("a later override wins over an earlier one") {
-  auto document = with("x=1");
-  apply_override(document, "x=2");
-  CHECK(document.tree().dump() == R"({"x":2})");
-}
-
 TEST_CASE("an overridden value comes from its override, and from the current directory") {
   const ScratchDirectory scratch;
   const CurrentDirectory here(scratch.path());
@@ -73,21 +63,6 @@ TEST_CASE("an overridden value comes from its override, and from the current dir
   CHECK(document.origin("/a/b").text() == "override 'a.b=5'");
   CHECK(document.origin("/a/b").directory == scratch.path().string());
   CHECK(document.origin("/a/c").text() == "x.json:2");
-}
-
-TEST_CASE("what an override brings with it comes from the override, not from what it replaced") {
-  const auto document = with("a={\"b\": {\"c\": 1}}", "{\n\"a\": {\"b\": {\"c\": 1}, \"x\": 1}, \"ab\": 1}");
-  CHECK(document.origin("/a/b/c").line == 0);
-  CHECK(document.origin("/a/b").text() == "override 'a={\"b\": {\"c\": 1}}'");
-  CHECK(document.origin("/a/x").line == 0);
-  CHECK(document.origin("/ab").text() == "x.json:2");
-}
-
-TEST_CASE("sections that an override opens on its way come from the override") {
-  const auto document = with("trian.target.at_least=1", "{\n\"name\": \"x\"}");
-  CHECK(document.origin("/trian").text() == "override 'trian.target.at_least=1'");
-  CHECK(document.origin("/trian/target").text() == "override 'trian.target.at_least=1'");
-  CHECK(document.origin("/name").text() == "x.json:2");
 }
 
 TEST_CASE("an override without a path or '=' is refused with an example") {

@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <fstream>
 
-#include "ffn/base/error.hpp"
 #include "ffn/base/random.hpp"
 #include "ffn/data/task.hpp"
 #include "support/batches.hpp"
@@ -107,18 +106,6 @@ TEST_CASE("an xor batch spells the low bits of its step's random words, for few 
   }
 }
 
-TEST_CASE("sequence_xor labels are the XOR of two earlier bits and undefined before", "[tasks]") {
-  SequenceXorConfig config;
-  config.length = 40;
-  config.first_offset = 3;
-  config.second_offset = 1;
-  const auto batch = test::train_batch(*make_task(config, {{1, 2}}), 0, 50);
-  const Tensor x = batch.inputs[0], y = batch.labels.view({50, 40});
-  CHECK(y.narrow(1, 0, 3).eq(-1).all().item<bool>());
-  CHECK(torch::equal(y.narrow(1, 3, 37), x.narrow(1, 0, 37).bitwise_xor(x.narrow(1, 2, 37))));
-  CHECK(x.to(torch::kFloat64).mean().item<double>() == Approx(0.5).margin(0.05));
-}
-
 TEST_CASE("text targets are the inputs moved by one, and validation text is never trained on", "[tasks]") {
   std::string text;
   for (int i = 0; i < 900; ++i) text += static_cast<char>('a' + i % 3);
@@ -164,12 +151,4 @@ TEST_CASE("fewer validation windows than a text has are spread over all of its h
   CHECK(starts(5) == std::vector<std::int64_t>{0, 4, 8, 12, 16});
   CHECK(starts(4) == std::vector<std::int64_t>{0, 4, 10, 14});  // ⌊i · 10/4⌋ windows from the start
   CHECK(starts(1) == std::vector<std::int64_t>{0});
-}
-
-TEST_CASE("a text that is not UTF-8 is refused with the offset, one too short with its length", "[tasks]") {
-  TextConfig config;
-  config.file = text_file("hello \xff world");
-  CHECK_THROWS_WITH(make_task(config, {{1, 2}}), ContainsSubstring("not valid UTF-8 at byte 6"));
-  config.file = text_file("short");
-  CHECK_THROWS_WITH(make_task(config, {{1, 2}}), ContainsSubstring("has 5 characters"));
 }

@@ -1,4 +1,4 @@
-// Products of matrices on every instruction set that this processor has, against plain loops in double, and bit for bit.
+// Products of matrices on every instruction set that this processor has, bit for bit.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -7,7 +7,6 @@
 
 #include "support/catch_plain.hpp"
 #include "support/kernel_builds.hpp"
-#include "support/worst.hpp"
 
 using namespace ffn;
 using test::Build;
@@ -30,87 +29,6 @@ struct Storage {
     return static_cast<std::size_t>((transposed ? cols : rows) * ((transposed ? rows : cols) + padding));
   }
 };
-
-// Largest error against a loop in double, relative to √k; infinite if anything outside C's columns was touched.
-double gemm_error(const Kernels& kernel, const Shape& s, const Storage& sa, const Storage& sb, bool bias, bool accumulate) {
-  constexpr std::int64_t kMargin = 3;
-  const auto a = random_values(sa.size(s.m, s.k), 1), b = random_values(sb.size(s.k, s.n), 2),
-             offset = random_values(static_cast<std::size_t>(s.n), 3);
-  const auto before = random_values(static_cast<std::size_t>(s.m * (s.n + kMargin)), 4);
-  auto c = before;
-  Gemm g{s.m, s.n, s.k, a.data(), sa.row(s.k), sa.col(s.m), b.data(), sb.row(s.n), sb.col(s.k), c.data(), s.n + kMargin};
-  g.bias = bias ? offset.data() : nullptr;
-  g.accumulate = accumulate;
-  kernel.gemm(g);
-  test::Worst worst;
-  for (std::int64_t i = 0; i < s.m; ++i) {
-    for (std::int64_t j = 0; j < s.n + kMargin; ++j) {
-      const auto at = static_cast<std::size_t>(i * (s.n + kMargin) + j);
-      if (j >= s.n) {
-        if (c[at] != before[at]) return HUGE_VAL;
-        continue;
-      }
-      double expected = accumulate ? static_cast<double>(before[at]) : bias ? static_cast<double>(offset[static_cast<std::size_t>(j)]) : 0;
-      for (std::int64_t k = 0; k < s.k; ++k)
-        expected += static_cast<double>(g.a[i * g.a_row + k * g.a_col]) * static_cast<double>(g.b[k * g.b_row + j * g.b_col]);
-      worst.add(std::abs(static_cast<double>(c[at]) - expected) / std::sqrt(static_cast<double>(s.k + 1)));
-    }
-  }
-  return worst.error();
-}
-
-}  // namespace
-
-TEST_CASE("gemm equals a loop in double at every kind of edge, transposition and stride", "[math][gemm]") {
-  const std::vector<std::int64_t> sizes{1, 2, 3, 4, 5, 7, 8, 9, 13, 14, 15, 16, 17, 29, 31, 32, 33, 40, 63, 70};
-  for (const auto& build : builds()) {
-    INFO(build.name);
-    test::Worst worst;
-    int tried = 0;
-    for (const auto m : sizes) {
-      for (const auto n : sizes) {
-        for (const std::int64_t k : {0, 1, 2, 7, 8, 33}) {
-          for (int variant = 0; variant < 8; ++variant) {
-            const Storage a{(variant & 1) != 0, variant % 3}, b{(variant & 2) != 0, variant % 2};
-            worst.add(gemm_error(build.kernels, {m, n, k}, a, b, (variant & 4) != 0, m % 2 == 0 && (variant & 4) == 0));
-            ++tried;
-          }
-        }
-      }
-    }
-    for (const auto& s : {Shape{30, 70, 600}, Shape{100, 40, 1030}, Shape{3, 100, 513}}) {  // more than one block of k
-      for (const bool transposed : {false, true}) worst.add(gemm_error(build.kernels, s, {transposed, 0}, {!transposed, 0}, true, false));
-    }
-    CHECK(tried == 20 * 20 * 6 * 8);
-    CHECK(worst.error() < 4e-6);  // float32 chains of up to a thousand terms; a wrong term would be 0.1
-  }
-}
-
-TEST_CASE("an element of a product does not depend on the matrix around it", "[math][gemm]") {
-  // Position-wise: a token's result has the same bits wherever it stands and however many others there are. With the
-  // panel of B read in place, copied (rows far apart, transposed, at the edge), and over more than one block of k.
-  for (const auto& build : builds()) {
-    INFO(build.name);
-    for (const auto& s : {Shape{40, 50, 24}, Shape{40, 133, 24}, Shape{31, 70, 1100}}) {
-      for (const bool transposed : {false, true}) {
-        const auto a = random_values(static_cast<std::size_t>(s.m * s.k), 1), b = random_values(static_cast<std::size_t>(s.k * s.n), 2);
-        const std::int64_t b_row = transposed ? 1 : s.n, b_col = transposed ? s.k : 1;
-        std::vector<float> whole(static_cast<std::size_t>(s.m * s.n)), row(static_cast<std::size_t>(s.n)), part(7);
-        build.kernels.gemm({s.m, s.n, s.k, a.data(), s.k, 1, b.data(), b_row, b_col, whole.data(), s.n});
-        std::size_t different = 0;
-        for (std::int64_t i = 0; i < s.m; ++i) {
-          build.kernels.gemm({1, s.n, s.k, a.data() + i * s.k, s.k, 1, b.data(), b_row, b_col, row.data(), s.n});
-          build.kernels.gemm({1, 7, s.k, a.data() + i * s.k, s.k, 1, b.data() + 3 * b_col, b_row, b_col, part.data(), 7});
-          different += !std::equal(row.begin(), row.end(), whole.begin() + i * s.n);
-          different += !std::equal(part.begin(), part.end(), whole.begin() + i * s.n + 3);
-        }
-        CHECK(different == 0);
-      }
-    }
-  }
-}
-
-namespace {
 
 // An element by the rule: one chain over k from `start`, each step rounded once where the build has fused multiply-adds.
 float chain(const Gemm& g, bool fused, std::int64_t i, std::int64_t j, float start) {
@@ -176,14 +94,14 @@ TEST_CASE("an element of a product is one chain over k, bit for bit, whatever bl
   }
 }
 
-TEST_CASE("an element of a product with few columns is the same chain, beside other columns and side by side", "[math][gemm]") {
+TEST_CASE("an element of a small product is the same chain, beside other columns and side by side", "[math][gemm]") {
   const std::vector<std::int64_t> all_rows{1, 7, 8, 9, 15, 16, 17, 40, 64, 129, 200};
   for (const auto& build : builds()) {
     INFO(build.name);
     int tried = 0, wrong = 0;
     for (const auto m : all_rows) {
-      for (const std::int64_t n : {1, 2, 3, 4, 5, 8, 34}) {
-        for (const std::int64_t k : {1, 3, 4, 5, 8, 18, 65}) {
+      for (const std::int64_t n : {1, 2, 3, 4, 5, 8, 17, 34, 63}) {
+        for (const std::int64_t k : {0, 1, 3, 4, 5, 8, 18, 65}) {
           for (int layout = 0; layout < 4; ++layout) {
             const Storage a{(layout & 1) != 0, layout}, b{(layout & 2) != 0, 3 - layout};
             const auto start = static_cast<Start>((m + n + k + layout) % 3);
@@ -196,7 +114,7 @@ TEST_CASE("an element of a product with few columns is the same chain, beside ot
       }
     }
     CHECK(wrong == 0);
-    CHECK(tried == static_cast<int>(all_rows.size()) * 7 * 7 * 4 * 2);
+    CHECK(tried == static_cast<int>(all_rows.size()) * 9 * 8 * 4 * 2);
   }
 }
 

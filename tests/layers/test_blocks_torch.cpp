@@ -1,7 +1,4 @@
 // What a network makes of its parts: blocks, norms, residuals, head and weights.
-#include <functional>
-
-#include "ffn/base/error.hpp"
 #include "ffn/config/accounting.hpp"
 #include "ffn/layers/network_torch.hpp"
 #include "layers/feed_forwards.hpp"
@@ -13,12 +10,6 @@ using test::forward;
 using test::kModel;
 using test::some_input;
 using torch::Tensor;
-
-namespace {
-
-using Formula1 = std::function<Tensor(const Tensor&)>;
-
-}  // namespace
 
 TEST_CASE("residual dropout scales or zeroes what a sub-layer adds, before the norm on its output, and nothing in evaluation", "[nn]") {
   constexpr double kRate = 0.25;
@@ -79,36 +70,6 @@ TEST_CASE("a tied head multiplies by the embedding and adds its own bias", "[nn]
   CHECK(torch::equal(network(tokens, nn::ForwardContext{}).outputs, expected));
 }
 
-TEST_CASE("a block computes the formula of its norm placement", "[nn]") {
-  // FFN and norms are taken out of the block and put together by hand.
-  using Formula = std::function<Tensor(const Tensor& x, const Formula1& before, const Formula1& f, const Formula1& after)>;
-  const std::map<std::string, Formula> formulas = {
-      {"pre", [](auto& x, auto& before, auto& f, auto&) { return x + f(before(x)); }},
-      {"post", [](auto& x, auto&, auto& f, auto& after) { return after(x + f(x)); }},
-      {"sandwich", [](auto& x, auto& before, auto& f, auto& after) { return x + after(f(before(x))); }},
-  };
-  CHECK(formulas.size() == norm_placements().size());
-  for (const auto& [placement, formula] : formulas) {
-    INFO(placement);
-    ModelConfig config;
-    config.d_model = kModel;
-    config.norm.kind = "rms";
-    config.norm.placement = placement;
-    config.residual = true;
-    config.ffn = PositionwiseConfig{};
-    nn::Block block(1, config, 1, 0);
-    nn::ParameterRow row(*block, torch::kFloat64);
-    test::fill_by_formula(row, 0);
-    const auto parts = block->named_children();
-    const auto norm = [&](const char* name) -> Formula1 {
-      return [&parts, name](const Tensor& x) { return parts[name]->as<nn::NormImpl>()->forward(x); };
-    };
-    const Formula1 ffn = [&](const Tensor& x) { return parts["ffn"]->as<nn::FeedForward>()->forward(x, {}).y; };
-    const Tensor x = test::formula_tensor("x", {1, 3, kModel});
-    CHECK(torch::equal(block->forward(x, 1, {}).y, formula(x, norm("ffn_norm"), ffn, norm("ffn_post_norm"))));
-  }
-}
-
 TEST_CASE("blocks that share their FFN compute what blocks with equal FFNs do, and drop other units", "[nn]") {
   ModelConfig config;
   config.d_model = kModel;
@@ -134,62 +95,6 @@ TEST_CASE("blocks that share their FFN compute what blocks with equal FFNs do, a
   for (const bool training : {false, true}) {
     context.training = training;
     CHECK(torch::equal(shared(x, context).outputs, apart(x, context).outputs));
-  }
-}
-
-TEST_CASE("a parallel block adds attention and FFN of one norm", "[nn]") {
-  ModelConfig config;
-  config.d_model = kModel;
-  config.norm.kind = "layer";
-  config.residual = true;
-  config.parallel = true;
-  config.attention.emplace();
-  config.attention->heads = 2;
-  config.ffn = PositionwiseConfig{};
-  nn::Block block(1, config, 3, 0);
-  nn::ParameterRow row(*block, torch::kFloat64);
-  test::fill_by_formula(row, 0);
-  const auto parts = block->named_children();
-  CHECK(parts.size() == 3);
-  const Tensor x = test::formula_tensor("x", {1, 3, kModel}), in = parts["input_norm"]->as<nn::NormImpl>()->forward(x);
-  const Tensor attended = parts["attention"]->as<nn::AttentionImpl>()->forward(in, 3);
-  const Tensor fed = parts["ffn"]->as<nn::FeedForward>()->forward(in, {}).y;
-  CHECK((block->forward(x, 3, {}).y - (x + attended + fed)).abs().max().item<double>() < 1e-14);
-}
-
-TEST_CASE("causal attention does not look ahead", "[nn]") {
-  for (const char* scores : {"content", "position"}) {
-    AttentionConfig config;
-    config.heads = 2;
-    config.scores = scores;
-    nn::Attention attention(1, kModel, 5, config);
-    nn::ParameterRow row(*attention, torch::kFloat64);
-    row.initialise({3});
-    const Tensor x = some_input(1, 5);
-    Tensor changed = x.clone();
-    changed.select(1, 4).add_(1);
-    const Tensor a = attention(x, 5), b = attention(changed, 5);
-    CHECK(torch::equal(a.narrow(1, 0, 4), b.narrow(1, 0, 4)));
-    CHECK_FALSE(torch::equal(a.select(1, 4), b.select(1, 4)));
-  }
-}
-
-TEST_CASE("weights that do not fit are refused with the list of differences", "[nn]") {
-  PositionwiseConfig config;
-  config.d_ff = 3;
-  const auto ffn = nn::make_ffn(1, 2, config, 0);
-  nn::ParameterRow row(*ffn);
-  auto weights = row.export_run(0);
-  weights[0].shape = {2, 3};
-  weights[1].dtype = DType::f64;
-  weights[2].name = "down.wait";
-  try {
-    row.import_run(0, weights);
-    FAIL("accepted");
-  } catch (const CheckpointError& error) {
-    const std::string what = error.what();
-    INFO(what);
-    for (const char* name : {"up.weight", "up.bias", "down.weight", "down.wait"}) CHECK(what.find(name) != std::string::npos);
   }
 }
 

@@ -45,36 +45,3 @@ TEST_CASE("product keys find the best slots of all, and their values are added u
   CHECK(is_value(out.auxiliary.at(0), {2.0 / 16}));
   CHECK(is_value(out.auxiliary.at(1), {-0.545366620 * std::log(0.545366620) - 0.454633380 * std::log(0.454633380)}));
 }
-
-TEST_CASE("an expert of one hidden unit weighs its slot by its activation", "[nn]") {
-  PeerConfig config;
-  static_cast<MemoryFields&>(config) = four_by_four();
-  config.activation = "relu";
-  const auto memory = some_memory(config);
-  {
-    const torch::NoGradGuard no_grad;
-    memory->named_parameters()["up"].zero_();
-    memory->named_parameters()["up"][0][4].copy_(torch::tensor({1.0, 2.0}, torch::kFloat64));
-    memory->named_parameters()["up"][0][8].copy_(torch::tensor({-1.0, -2.0}, torch::kFloat64));  // φ of it is 0
-  }
-  const auto y = memory->forward(torch::ones({1, 1, 2}, torch::kFloat64), nn::ForwardContext{}).y.detach();
-  CHECK(is_value(y, {0.545366620 * 3 * std::sin(4), 0.545366620 * 3 * std::sin(7)}));
-}
-
-TEST_CASE("runs beside each other read their own slots", "[nn]") {
-  PkmConfig config = four_by_four();
-  config.heads = 3;
-  const auto both = nn::make_ffn(2, 6, config, 0);
-  nn::ParameterRow row(*both, torch::kFloat64);
-  row.initialise({1, 2});
-  const Tensor x = torch::cos(torch::arange(2 * 5 * 6, torch::kFloat64)).view({2, 5, 6});
-  const auto out = both->forward(x, nn::ForwardContext{});
-  for (std::int64_t r = 0; r < 2; ++r) {
-    const auto one = nn::make_ffn(1, 6, config, 0);
-    nn::ParameterRow alone(*one, torch::kFloat64);
-    alone.import_run(0, row.export_run(r));
-    const auto expected = one->forward(x.narrow(0, r, 1), nn::ForwardContext{});
-    CHECK(torch::equal(expected.y[0], out.y[r]));
-    CHECK(torch::equal(expected.auxiliary.at(1)[0], out.auxiliary.at(1)[r]));
-  }
-}

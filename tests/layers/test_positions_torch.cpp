@@ -52,14 +52,3 @@ TEST_CASE("rotary positions turn vectors by the paper's angles, in pairs and in 
     for (std::size_t i = 0; i < 16; ++i) CHECK(x[i] == Approx(1.0 + static_cast<double>(i % 4)).epsilon(1e-6));
   }
 }
-
-TEST_CASE("the score of a turned query and a turned key depends on their distance alone", "[nn]") {
-  const auto rows = [](std::vector<double> values) { return torch::tensor(values, torch::kFloat64).repeat({9, 1}); };
-  const auto q = rows({0.5, -1, 2, 0.25}), k = rows({1, 0.75, -0.5, 2});
-  for (const auto& [in_pairs, expected] : std::map<bool, double>{{true, 0.065494556693}, {false, -0.138026434965}}) {
-    const nn::Rotary rotary(9, 4, 10000, in_pairs, q);
-    const auto scores = rotary(q).mm(rotary(k).t());
-    for (const auto& [of_q, of_k] : {std::pair(5, 2), std::pair(8, 5), std::pair(3, 0)})
-      CHECK(scores[of_q][of_k].item<double>() == Approx(expected).epsilon(1e-10));
-  }
-}

@@ -100,23 +100,3 @@ TEST_CASE("NaN is the largest for top_k, in both engines", "[nn]") {
     CHECK(row.slice(0, 0, 5).abs().sum().item<float>() == 0);
   }
 }
-
-TEST_CASE("a layer with top_k has the gradients of its differences", "[nn]") {
-  FormulaConfig config;
-  config.text.formula = "top_k(x @ up + b, F/4) @ down";
-  config.text.parameters = Json::parse(R"({"up": ["D", "F"], "b": ["F"], "down": ["F", "D"]})");
-  config.d_ff = 12;
-  const auto ffn = nn::make_ffn(1, test::kModel, config, 0);
-  nn::ParameterRow row(*ffn, torch::kFloat64);
-  row.initialise({3});
-  const Tensor x = test::some_input(1, 9).detach().requires_grad_();
-  const auto scalar = [&] {
-    const Tensor y = test::forward(*ffn, x);
-    return (y * torch::cos(torch::arange(y.numel(), torch::kFloat64).view(y.sizes()))).sum();
-  };
-  CHECK(test::gradient_error(scalar, x) < 1e-8);
-  for (auto& p : ffn->named_parameters()) {
-    INFO(p.key());
-    CHECK(test::gradient_error(scalar, p.value()) < 1e-8);
-  }
-}

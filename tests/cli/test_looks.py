@@ -2,7 +2,6 @@
 """A verdict is sure of runs that were first trained for its question; claims are frozen before the first run."""
 import json
 import shutil
-import unittest
 
 from program import ROOT, ProgramTest, main, run_at
 

@@ -242,12 +242,6 @@ class Ending(ProgramTest):
         run.unlink()
         self.assertIn("8 runs: 1 trained now, 7 found finished", self.ok(*shlex.split(line.rpartition(": ")[2])[1:]).stderr)
 
-    def test_where_all_diverged_no_report_is_named(self):
-        error = self.fails(1, self.write("study.json", STUDY), "train.optimizer.lr=1e30", "train.optimizer.kind=sgd")
-        self.assertIn("every run diverged", error)
-        self.assertIn("next, at a tenth of the learning rate: ", error)
-        self.assertNotIn("ffn-train report", error)
-
     def test_a_study_that_takes_much_room_says_so_at_its_start(self):
         # 80 runs of 20,000 evaluations would write 400 MB; the first is begun, and the rest is left.
         self.write("large.json", {**STUDY, "seeds": 40, "train": {**STUDY["train"], "steps": 40000, "eval_every": 2}})

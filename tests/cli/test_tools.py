@@ -10,7 +10,6 @@ import subprocess
 import sys
 import time
 import types
-import unittest
 import urllib.parse
 import urllib.request
 

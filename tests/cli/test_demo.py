@@ -165,7 +165,7 @@ class Demo(ProgramTest):
             self.assertEqual(text.count("└"), len(names))
             self.assertLessEqual(max(map(len, text.splitlines())), width)
         self.assertTrue(self.ok("list", "activations", "--plot", env={**os.environ, "LC_ALL": "C"}).stdout.isascii())
-        self.assertIn("there are no pictures of tasks", self.fails(2, "list", "tasks", "--plot"))
+        self.assertIn("no pictures", self.fails(2, "list", "tasks", "--plot"))
 
     def test_every_demo_is_in_the_lessons(self):
         lessons = (ROOT / "experiments/LESSONS.md").read_text()

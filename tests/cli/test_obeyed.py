@@ -35,7 +35,7 @@ class Keys(ProgramTest):
         self.assertEqual(len(variants), 2, variants)
         rows = json.loads(self.ok("compare", "runs/two", "--json").stdout)["facets"][0]["groups"]
         self.assertEqual(len({row["value"] for row in rows}), 2)
-        self.assertIn("4 runs: 0 trained now, 4 found finished", self.ok(*study[:-1]).stderr)
+        self.assertIn("0 trained now, 4 found", self.ok(*study[:-1]).stderr)
         for name in ("foo/bar.txt", "foo_bar.txt"):
             self.write(name, f"a text, {name}\n" * 40)
         self.write("t.json", TEXT)
@@ -48,10 +48,10 @@ class Keys(ProgramTest):
 
     def test_what_a_study_sets_itself_is_refused(self):
         self.assertIn("write seeds=[7]", self.fails(2, "activations", "seed=7"))
-        self.assertIn("the study tunes train.optimizer.lr", self.fails(2, "activations-tuned", "train.optimizer.lr=0.1"))
+        self.assertIn("the study tunes", self.fails(2, "activations-tuned", "train.optimizer.lr=0.1"))
 
     def test_a_list_names_what_it_does_not_take(self):
-        self.assertIn("`list activations` lists all of them, so relu would have no effect", self.fails(2, "list", "activations", "relu"))
+        self.assertIn("would have no effect", self.fails(2, "list", "activations", "relu"))
 
     def test_a_list_without_quotes_is_told_how_values_are_compared(self):
         self.assertIn("model.ffn.activation=relu,gelu", self.fails(2, "xor", "model.ffn.activation=[relu,gelu]"))

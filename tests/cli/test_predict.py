@@ -107,7 +107,7 @@ class Predict(ProgramTest):
             self.assertIn(what, " ".join(self.fails(3, "predict", run, "new.csv").split()))
         self.assertIn("no file at nowhere.csv", self.fails(3, "predict", run, "nowhere.csv"))
         self.put("t.csv", rows[:-1])
-        self.assertIn("the data of this run is not what it was trained on", " ".join(self.fails(3, "predict", run).split()))
+        self.assertIn("not what it was trained on", " ".join(self.fails(3, "predict", run).split()))
         self.write("thesis.tex", "my words")
         self.assertEqual(self.run_program("predict", run, "-o", "thesis.tex").returncode, 2)
         self.assertEqual((self.tmp / "thesis.tex").read_text(), "my words")
@@ -120,7 +120,7 @@ class Predict(ProgramTest):
         for row in predicted:
             self.assertLess(abs(float(row["predicted"]) - float(row["actual"])), 1)
         self.write("new.csv", "n,x[1],x[0]\n3,0.5,0.25\n")
-        self.assertIn("row 1, column n: 3 is no whole number from 0 to 2", " ".join(self.fails(3, "predict", run, "new.csv").split()))
+        self.assertIn("3 is no whole number", " ".join(self.fails(3, "predict", run, "new.csv").split()))
         self.assertAlmostEqual(json.loads(self.ok("predict", run, "--json").stdout)["rmse"] ** 2, measured["val/loss"], delta=1e-4)
 
         idx = lambda sizes, data: struct.pack(">BBBB" + "I" * len(sizes), 0, 0, 8, len(sizes), *sizes) + bytes(data)

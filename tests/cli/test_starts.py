@@ -33,18 +33,18 @@ class Starts(ProgramTest):
         self.ok(run, "name=again", "-q")
         self.assertEqual(run_at(self.tmp / "runs/again/seed-2").name, run.name)
         error = self.fails(3, self.source, "name=more", "seeds=4", "model.init_from=runs/source/base")
-        self.assertIn("there is no run of seed 3", error)
+        self.assertIn("no run of seed 3", error)
         self.ok(*study, "name=one", "model.init_from=runs/source/base/seed-1")
         answer = json.loads(self.ok("compare", "runs/one", "--json").stdout)
         self.assertEqual(answer["scope"], "from this start")
-        self.assertIn("all seeds of a variant start from the same weights", "|".join(answer["notes"]))
+        self.assertIn("the same weights", "|".join(answer["notes"]))
         self.ok(self.source, "name=single", "seed=2", STILL, "model.init_from=runs/source", "-q")
         self.assertIn("seed-*", (run_at(self.tmp / "runs/single/seed-2") / "run.json").read_text())
 
     def test_a_study_of_several_variants_is_refused_with_the_choices(self):
         self.ok(self.source, "model.ffn.activation=relu,gelu", "seeds=2", "-q")
         error = " ".join(self.fails(2, self.source, "name=on", "seeds=2", "model.init_from=runs/source").split())
-        self.assertIn("has runs of several variants", error)
+        self.assertIn("several variants", error)
         self.assertIn("runs/source/activation=gelu", error)
         self.ok(self.source, "name=on", "seeds=2", "model.init_from=runs/source/activation=gelu", "-q")
 
@@ -54,7 +54,7 @@ class Starts(ProgramTest):
         self.ok(table, "seeds=2", "-q")
         start = pathlib.Path("runs/table/base/seed-0")
         error = " ".join(self.fails(3, table, "name=on", "seed=1", f"model.init_from={start}").split())
-        self.assertIn("was trained on a part of what this run holds out", error)
+        self.assertIn("this run holds out", error)
         self.assertIn("drawn by seed 0", error)
         self.ok(table, "name=on", "seed=0", f"model.init_from={start}", "-q")
         self.ok(table, "name=each", "seeds=2", "model.init_from=runs/table", "-q")
@@ -68,7 +68,7 @@ class Starts(ProgramTest):
         config = self.write("parity.json", {"name": "parity", "task": task, "model": {"d_model": 4}, "train": {"steps": 5}})
         self.ok(config, "-q")
         start = "model.init_from=runs/parity/seed-0"
-        self.assertIn("was trained on a part of what this run holds out", " ".join(self.fails(3, config, "name=same", "seed=1", "task.jitter=0.1", start).split()))
+        self.assertIn("this run holds out", " ".join(self.fails(3, config, "name=same", "seed=1", "task.jitter=0.1", start).split()))
         self.ok(config, "name=other", "seed=1", "task.label=a[0] ^ a[1]", start, "-q")
         (self.tmp / "empty/base").mkdir(parents=True)
         self.assertIn("no trained run in ", self.fails(2, config, "name=none", "model.init_from=empty"))
@@ -86,7 +86,7 @@ class Starts(ProgramTest):
         self.write("two.txt", "abdabdabd " * 40)
         text = ("text", "train.steps=2", "task.context=8", "-q")
         self.ok(*text, "task.file=one.txt", "name=one")
-        self.assertIn("the weights are of other data: it was trained with alphabet", self.fails(3, *text, "task.file=two.txt", "name=two", "model.init_from=runs/one/seed-0"))
+        self.assertIn("of other data", self.fails(3, *text, "task.file=two.txt", "name=two", "model.init_from=runs/one/seed-0"))
 
 
 if __name__ == "__main__":

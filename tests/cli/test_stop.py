@@ -124,16 +124,16 @@ class Stop(ProgramTest):
         self.assertIn("suggestive", later)
         self.assertNotIn("Sure", later)
         self.assertNotIn("claim:", later)
-        self.assertIn("claim: half the rate is slower: holds", self.ok("compare", "runs/claims").stdout)
+        self.assertIn("is slower: holds", self.ok("compare", "runs/claims").stdout)
 
     def test_times_to_different_losses_are_not_judged_and_no_loss_is_tuned(self):
         path = self.write("losses.json", {**ONE, "name": "losses", "seeds": 12})
         self.ok(path, "train.loss=auto,hinge", "-q")
         answer = self.ok("compare", "runs/losses").stdout
-        self.assertIn("these are times to values of different losses", " ".join(answer.split()))
+        self.assertIn("different losses", " ".join(answer.split()))
         self.assertNotIn("Sure", answer)
         error = self.fails(2, "validate", self.config, "tune.train.loss=auto,hinge")
-        self.assertIn("values of different losses have no common scale to choose by", error)
+        self.assertIn("no common scale", error)
 
     def test_a_target_that_the_curves_cannot_answer_is_refused(self):
         self.ok(self.config, STOP, "-q")
@@ -149,7 +149,7 @@ class Stop(ProgramTest):
         self.assertIn("never above 1", self.fails(2, "compare", "runs/study", "--target", "val/accuracy>=1.5"))
         self.ok(self.config, "keep=summary", "-q", "-o", "summary")
         self.assertIn("it kept no curve", self.fails(2, "compare", "summary/study", "--target", "val/loss<=0.3"))
-        self.assertIn("line ends with its first run", " ".join(self.ok("curves", "runs/study", "--metric", "val/accuracy").stdout.split()))
+        self.assertIn("with its first run", " ".join(self.ok("curves", "runs/study", "--metric", "val/accuracy").stdout.split()))
 
 
 if __name__ == "__main__":

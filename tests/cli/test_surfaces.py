@@ -101,7 +101,7 @@ class Surfaces(ProgramTest):
         signs = {**CIRCLE, "name": "signs", "task": {"kind": "function", "inputs": {"x": {"normal": [0, 1], "size": 2}}, "target": "x[0] * x[1]"}}
         run, _ = self.trained(signs)
         self.assertEqual((self.surface(run)["kind"], self.surface(run)["inputs"]), ("numbers", ["x[0]", "x[1]"]))
-        self.assertIn("by their target: + above 0, - below 0.", " ".join(self.ok("inspect", run).stdout.split()))
+        self.assertIn("+ above 0, - below 0", " ".join(self.ok("inspect", run).stdout.split()))
         self.assertEqual(self.surface(self.trained({**CIRCLE, "name": "xor", "task": {"kind": "xor"}})[0])["shape"], [100, 100, 2])
         moons = self.surface(self.trained({**CIRCLE, "name": "moons", "task": {"kind": "function", "name": "moons"}})[0])  # of features
         self.assertEqual(moons["shape"], [100, 100, 2])
@@ -119,7 +119,7 @@ class Surfaces(ProgramTest):
         self.assertEqual((surface["inputs"], surface["kinds"]), (["width (standardised)", "height (standardised)"], ["high", "low"]))
         corner = surface["values"][:2], surface["values"][-2:]
         self.assertTrue(corner[0][1] > 0.9 and corner[1][0] > 0.9, corner)
-        self.assertIn("more probable is low. Validation examples: 0 high, 1 low.", " ".join(self.ok("inspect", run).stdout.split()))
+        self.assertIn("examples: 0 high, 1 low", " ".join(self.ok("inspect", run).stdout.split()))
         surface = self.report(config, "seeds=2")[0]["surfaces"][0]
         self.assertEqual((surface["inputs"], surface["kinds"]), (["width (standardised)", "height (standardised)"], ["high", "low"]))
         table.write_text("\n".join(["width,height,size", *rows[1:]]))

@@ -40,16 +40,6 @@ class Tuning(ProgramTest):
     def rate_of(self, run):
         return record(run)["config"]["train"]["optimizer"]["lr"]
 
-    def test_a_value_that_stands_twice_is_named_where_it_stands(self):
-        path = self.write("study.json", {**STUDY, "tune": {"train.optimizer.lr": [0.01, 0.03, 0.01]}})
-        self.refused("/tune/train.optimizer.lr: 0.01 occurs twice; name each value once", "validate", path)
-        path = self.write("close.json", {**STUDY, "tune": {"train.optimizer.lr": {"logspace": [0.01, 0.01001, 3]}}})
-        self.refused("0.01 occurs twice (values are rounded to 3 digits); name each value once", "validate", path)
-
-    def test_many_tuning_runs_are_counted_in_thousands_throughout(self):
-        path = self.write("study.json", {**STUDY, "seeds": 100, "tune": {"train.optimizer.lr": [0.003, 0.01, 0.03], "retune": "per_seed", "seeds": 2}})
-        self.assertIn("tuned before: 1,200 runs, 1,200 to train", self.ok("plan", path, "--no-probe").stdout)
-
     def test_the_note_on_one_choice_says_how_many_seeds_chose(self):
         for seeds, said in ((1, "a verdict (more with tune.seeds=1); tune.retune=per_seed, or 20 seeds and"), (5, "up to 23 % of studies give equal variants a verdict; tune")):
             self.trained({**STUDY, "tune": {"train.optimizer.lr": [0.003, 0.01], "seeds": seeds}}, "--fresh")
@@ -80,8 +70,7 @@ class Tuning(ProgramTest):
         for variant in tuning["variants"]:
             self.assertEqual([p["values"][0] for p in variant["curve"]], [1e-05, 2e-05, 4e-05, 8e-05, 0.00016, 0.00032])
             self.assertEqual(variant["edge"], ["train.optimizer.lr"])
-        said = self.ok("compare", "runs/study").stdout
-        self.assertIn("the chosen train.optimizer.lr is the lowest or highest that was tried", " ".join(said.split()))
+        self.assertIn("lowest or highest", " ".join(self.ok("compare", "runs/study").stdout.split()))
 
     def test_tuned_anew_for_every_seed(self):
         tuning = self.trained({**STUDY, "tune": {"train.optimizer.lr": [0.003, 0.01, 0.03, 0.1, 0.3], "retune": "per_seed"}})
@@ -94,16 +83,7 @@ class Tuning(ProgramTest):
         comparison = json.loads(self.ok("compare", "runs/study", "--json").stdout)
         self.assertEqual(len(comparison["facets"]), 1)  # the rates make no groups
         self.assertEqual(comparison["facets"][0]["pairs"][0]["seeds"], 6)
-        self.assertIn("chosen anew for every seed", " ".join(self.ok("compare", "runs/study").stdout.split()))
-
-    def test_more_seeds_leave_choices_and_finished_runs_as_they_are(self):
-        per_seed = {**STUDY, "tune": {"train.optimizer.lr": [0.003, 0.01, 0.03, 0.1, 0.3], "retune": "per_seed"}}
-        self.trained(per_seed)
-        before = {p: p.read_bytes() for p in (self.tmp / "runs").glob("*/*/seed-*/metrics.jsonl")}
-        self.trained({**per_seed, "seeds": 9})
-        for path, content in before.items():
-            self.assertEqual(path.read_bytes(), content)
-        self.assertEqual(len(finals(self.tmp / "runs/study/activation=relu")), 9)
+        self.assertIn("anew for every seed", " ".join(self.ok("compare", "runs/study").stdout.split()))
 
     def test_tuned_anew_for_every_seed_until_settled(self):
         study = {**STUDY, "seeds": {"until": "settled", "max": 16}, "sweep": {"grid": {"model.ffn.activation": ["relu", "identity"]}},
@@ -137,6 +117,7 @@ class Tuning(ProgramTest):
         for tune, said in [({"train.optimizer.lrr": [1, 2]}, 'unknown key "lrr"; did you mean "lr"?'),
                            ({"train.optimizer.lr": 3}, "expected a list of values"),
                            ({"train.optimizer.lr": [-1, 1]}, "-1 is out of range"),
+                           ({"train.optimizer.lr": {"logspace": [0.01, 0.01001, 3]}}, "0.01 occurs twice (values are rounded"),
                            ({"model.ffn.activation": ["relu"]}, "is swept already"),
                            ({"seeds": 3}, "names no key to tune"),
                            ({"train.optimizer.lr": [1], "retune": "often"}, '"once" or "per_seed"'),
@@ -169,7 +150,7 @@ class Tuning(ProgramTest):
                 self.assertEqual((runs, pending, refused), (16, 16 if retune == "per_seed" else 4, None))
                 self.assertEqual(tuning_pending, 12 if retune == "per_seed" else 0)
                 said = self.ok("--config", path, "seeds=8").stderr
-                self.assertIn("16 runs: 4 trained now, 12 found finished", said)
+                self.assertIn("4 trained now, 12 found", said)
 
     def test_plan_counts_the_costs_of_tuning(self):
         path = self.write("study.json", STUDY)

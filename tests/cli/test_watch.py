@@ -112,9 +112,9 @@ class Watch(ProgramTest):
     def test_how_it_ends_and_what_is_wrong(self):
         self.assertIn("no directory nowhere", self.fails(3, "watch", "nowhere"))
         (self.tmp / "empty").mkdir()
-        self.assertIn("there are no runs to compare", self.fails(3, "watch", "empty"))
+        self.assertIn("no runs to compare", self.fails(3, "watch", "empty"))
         self.write("runs/study/report.html", "<p>mine</p>")
-        self.assertIn("exists and is not a report of ffn-train", " ".join(self.fails(2, "watch", "runs/study").split()))
+        self.assertIn("is not a report", " ".join(self.fails(2, "watch", "runs/study").split()))
         (self.tmp / "runs/study/report.html").unlink()
         for number in (signal.SIGINT, signal.SIGTERM):
             self.watch()

@@ -13,7 +13,7 @@
 #include "ffn/data/task.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/output.hpp"
-#include "ffn/report/shown.hpp"
+#include "ffn/report/cells.hpp"
 #include "ffn/report/terminal.hpp"
 #include "ffn/store/log.hpp"
 #include "ffn/study/compare_plan.hpp"

@@ -98,7 +98,7 @@ Table standing_table(const Comparison& c, const Sparklines& curves, const std::s
       if (table.num_rows() == kMostRows) return table;
       std::vector<std::string> row;
       for (const auto& [key, value] : facet.keys) row.push_back(shown_value(c, key, value));
-      row.insert(row.end(), {shown_value(c, g.value), std::to_string(g.num_done + g.num_diverged + g.num_failed), centre_text(c, g)});
+      row.insert(row.end(), {shown_value(c, g.value), std::to_string(g.num_over()), centre_text(c, g)});
       const auto e = pictures::estimate_of(g, pictures::range_of(c.metric));
       if (bar > 0) row.push_back(e && std::isfinite(e->centre) ? axis.bar({e->centre, e->low, e->high}) : "");
       if (with_curves) row.push_back(curves.of(g));

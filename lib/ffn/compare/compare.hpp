@@ -115,6 +115,9 @@ struct GroupResult {
   double train_seconds = 0;                 ///< mean per run
   std::optional<double> seconds_to_target;  ///< mean over the hits
   std::vector<GroupRun> runs;               ///< in the order in which they were found
+
+  std::size_t num_lost() const { return num_diverged + num_failed; }
+  std::size_t num_over() const { return num_done + num_lost(); }
 };
 
 /// One value of `by` against the reference within one facet.

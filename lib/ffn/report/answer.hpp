@@ -14,4 +14,10 @@ std::string answer_text(const Comparison& comparison);
 /// The same for data: without no-break spaces.
 std::string plain_answer(const Comparison& comparison);
 
+/// The value of `seeds` of a study that goes on asking: until settled, or as many as help where each splits the same rows of a table.
+std::string fresh_seeds(const Comparison& comparison, std::int64_t first);
+
+/// "claim, added after the results", for a person.
+std::string claim_text(const Expectation& claim);
+
 }  // namespace ffn

@@ -8,7 +8,7 @@
 #include "ffn/base/side_by_side.hpp"
 #include "ffn/config/metrics.hpp"
 #include "ffn/report/axis.hpp"
-#include "ffn/report/shown.hpp"
+#include "ffn/report/cells.hpp"
 #include "ffn/stats/summary.hpp"
 #include "ffn/store/run_directory.hpp"
 

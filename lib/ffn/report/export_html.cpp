@@ -6,15 +6,13 @@
 #include "ffn/base/json_document.hpp"
 #include "ffn/base/suggest.hpp"
 #include "ffn/report/answer.hpp"
-#include "ffn/report/answer_history.hpp"
+#include "ffn/report/answer_tables.hpp"
 #include "ffn/report/cells.hpp"
 #include "ffn/report/conditions.hpp"
 #include "ffn/report/exporter.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/html.hpp"
-#include "ffn/report/more_comparisons.hpp"
 #include "ffn/report/page.hpp"
-#include "ffn/report/short_table.hpp"
 #include "ffn/report/style.hpp"
 
 namespace ffn::pictures {
@@ -43,39 +41,43 @@ std::string head_cell(const std::string& text, const char* cls = "") {
 }
 
 // The short table.
-std::string table_html(const Comparison& c, const ShortTable& table) {
+std::string table_html(const Comparison& c, const AnswerTable& table) {
   const auto places =
       is_time_metric(c.metric) ? overall_places(c) : std::map<const GroupResult*, std::size_t>();  // means do not order times
+  const auto is_number = [](const AnswerColumn& column) { return column.align == Align::right && column.shows != Shows::key; };
+  const auto cell_of = [&](const AnswerColumn& column, const AnswerRow& row) -> std::string {
+    const bool is_reference = row.group->value == c.reference;
+    if (!row.pair && column.shows == Shows::difference && is_reference) return "<td class=\"n\">reference</td>";
+    if (!row.pair && (column.shows == Shows::difference || column.shows == Shows::verdict)) return "<td></td>";
+    std::string attributes;
+    if (const auto centre = shown_centre(*row.group); centre && column.shows == Shows::centre) {
+      const auto place = places.find(row.group);
+      if (place != places.end()) attributes += " data-order=\"" + std::to_string(place->second) + "\"";
+      attributes += " data-v=\"" + number_text(*centre) + "\"";
+    }
+    if (column.shows == Shows::difference) attributes = data_of(effect_of(*row.pair));
+    return cell(column.header, column.text(row),
+                is_number(column)                                           ? "n"
+                : column.shows == Shows::key && !row.starts_facet           ? "again"
+                : column.shows == Shows::verdict && is_different(*row.pair) ? "decided"
+                                                                            : "",
+                attributes);
+  };
   std::string out = "<p class=\"caption\">" + escaped(table.caption) + ".</p>\n<div class=\"scroll\"><table class=\"short\"><thead><tr>";
-  for (const auto& header : table.key_headers) out += head_cell(header);
-  out += head_cell(table.value_header) + (table.hits_header.empty() ? "" : head_cell(table.hits_header, "n")) +
-         head_cell(table.centre_header, "n");
-  if (table.has_pairs) out += head_cell(table.difference_header, "n");
-  if (table.has_pairs) out += head_cell("verdict");
-  out += (table.same_seeds ? "" : head_cell("seeds")) + "</tr></thead><tbody>\n";
+  for (const auto& column : table.columns) out += head_cell(column.header, is_number(column) ? "n" : "");
+  out += "</tr></thead><tbody>\n";
   for (const auto& row : table.rows) {
     out += std::string("<tr") + (row.starts_facet ? " class=\"first\"" : "") + ">";
-    for (std::size_t k = 0; k < row.keys.size(); ++k) out += cell(table.key_headers[k], row.keys[k], row.starts_facet ? "" : "again");
-    out += cell(table.value_header, row.value) + (table.hits_header.empty() ? "" : cell(table.hits_header, row.hits, "n"));
-    const auto centre = shown_centre(*row.group);
-    const auto place = places.find(row.group);
-    const std::string order = place != places.end() ? " data-order=\"" + std::to_string(place->second) + "\"" : "";
-    out += cell(table.centre_header, row.centre, "n", centre ? order + " data-v=\"" + number_text(*centre) + "\"" : "");
-    if (row.pair) {
-      out += cell(table.difference_header, row.difference, "n", data_of(effect_of(*row.pair)));
-      out += cell("verdict", row.verdict, row.is_decided ? "decided" : "");
-    } else if (table.has_pairs) {
-      out += std::string(row.group->value == c.reference ? "<td class=\"n\">reference</td>" : "<td></td>") + "<td></td>";
-    }
-    out += (table.same_seeds ? "" : cell("seeds", row.seeds)) + "</tr>\n";
+    for (const auto& column : table.columns) out += cell_of(column, row);
+    out += "</tr>\n";
   }
   return out + "</tbody></table></div>\n";
 }
 
 // In windows that are too narrow for the table a row takes several lines: its widest texts, with what pads them, and the page's edges.
-std::string table_rules(const ShortTable& table) {
+std::string table_rules(const AnswerTable& table) {
   constexpr double kFont = 14.4, kBold = 1.07, kPadding = 14;  // as page.css has them
-  const Table plain = table.plain(/*repeats=*/true, /*seeds=*/!table.same_seeds);
+  const Table plain = table.plain();
   double sum = 2 * 16;
   for (std::size_t k = 0; k < plain.columns().size(); ++k) {
     double width = kBold * measured_width(plain.columns()[k].header, kFont);
@@ -87,7 +89,7 @@ std::string table_rules(const ShortTable& table) {
 
 std::string list_table(const std::vector<std::string>& headers, const std::vector<std::vector<std::string>>& rows) {
   std::string out = "<div class=\"scroll\"><table><thead><tr>";
-  for (const auto& header : headers) out += "<th scope=\"col\">" + escaped(header) + "</th>";
+  for (const auto& header : headers) out += head_cell(header);
   out += "</tr></thead><tbody>\n";
   for (const auto& row : rows) {
     out += "<tr>";
@@ -132,11 +134,10 @@ std::string notes_section(const Comparison& c) {
 
 std::string more_section(const Comparison& c) {
   std::string body;
-  for (const auto& more : {further_pairs_table(c), contrasts_table(c)}) {
-    if (!more) continue;
+  for (const auto& more : more_tables(c)) {
     std::vector<std::string> headers;
-    for (const auto& column : more->table.columns()) headers.push_back(column.header);
-    body += paragraph(more->caption, "caption") + list_table(headers, more->table.rows());
+    for (const auto& column : more.columns) headers.push_back(column.header);
+    body += paragraph(more.caption, "caption") + list_table(headers, more.plain().rows());
   }
   return body.empty() ? "" : "<section id=\"more\">" + body + "</section>\n";
 }
@@ -202,7 +203,7 @@ namespace ffn {
 
 std::string HtmlExporter::write(const Comparison& c) const {
   using namespace pictures;
-  const ShortTable table(c);
+  const AnswerTable table = short_table(c);
   const std::string answer = answer_text(c);
   std::string out = header_of(facts_, runs_text(facts_)) + "<p class=\"answer\" id=\"answer\">" +
                     escaped(answer.empty() ? "There is nothing to compare yet." : answer) + "</p>\n" +

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "ffn/report/shown.hpp"
+#include "ffn/report/cells.hpp"
 
 namespace ffn {
 

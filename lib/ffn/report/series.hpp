@@ -8,7 +8,7 @@
 
 #include "ffn/compare/compare.hpp"
 #include "ffn/report/curves.hpp"
-#include "ffn/report/shown.hpp"
+#include "ffn/report/cells.hpp"
 
 namespace ffn::pictures {
 

@@ -1,5 +1,3 @@
-#include "ffn/compare/data_notes.hpp"
-
 #include <algorithm>
 #include <cstdio>
 #include <map>
@@ -11,6 +9,7 @@
 #include "ffn/base/suggest.hpp"
 #include "ffn/compare/each.hpp"
 #include "ffn/compare/note.hpp"
+#include "ffn/compare/notes.hpp"
 #include "ffn/compare/run_keys.hpp"
 #include "ffn/compare/shown_names.hpp"
 #include "ffn/config/metrics.hpp"

@@ -5,7 +5,6 @@
 #include <set>
 
 #include "ffn/base/suggest.hpp"
-#include "ffn/compare/data_notes.hpp"
 #include "ffn/compare/each.hpp"
 #include "ffn/compare/note.hpp"
 #include "ffn/compare/run_keys.hpp"

@@ -10,10 +10,7 @@
 
 namespace ffn {
 
-namespace {
-
-// The keys of the facet, and the value of `by`.
-std::vector<AnswerColumn> key_columns(const Comparison& c, bool of_facets = true) {
+std::vector<AnswerColumn> key_columns(const Comparison& c, bool of_facets) {
   std::vector<AnswerColumn> out;
   for (const auto& item : of_facets ? c.facets.at(0).keys : decltype(Facet::keys)()) {
     const std::string& key = item.first;
@@ -24,6 +21,17 @@ std::vector<AnswerColumn> key_columns(const Comparison& c, bool of_facets = true
                  [&c](const AnswerRow& row) { return shown_value(c, row.group ? row.group->value : row.pair->value); }});
   return out;
 }
+
+std::vector<AnswerRow> group_rows(const Comparison& c) {
+  std::vector<AnswerRow> rows;
+  for_each_group(c, [&](const Facet& facet, const GroupResult& group) {
+    const auto pair = std::find_if(facet.pairs.begin(), facet.pairs.end(), [&](const PairResult& p) { return p.value == group.value; });
+    rows.push_back({&facet, &group, pair == facet.pairs.end() ? nullptr : &*pair, &group == &facet.groups[0]});
+  });
+  return rows;
+}
+
+namespace {
 
 AnswerColumn difference_column(const Comparison& c, const std::string& header, double unit = 1) {
   return {Shows::difference, header, Align::right,
@@ -37,15 +45,6 @@ AnswerColumn verdict_column() {
             const bool is_change = row.contrast && !row.contrast->is_main_effect() && is_different(*row.pair);
             return is_change ? word + " than at " + row.contrast->against : word;
           }};
-}
-
-std::vector<AnswerRow> group_rows(const Comparison& c) {
-  std::vector<AnswerRow> rows;
-  for_each_group(c, [&](const Facet& facet, const GroupResult& group) {
-    const auto pair = std::find_if(facet.pairs.begin(), facet.pairs.end(), [&](const PairResult& p) { return p.value == group.value; });
-    rows.push_back({&facet, &group, pair == facet.pairs.end() ? nullptr : &*pair, &group == &facet.groups[0]});
-  });
-  return rows;
 }
 
 std::vector<AnswerRow> pair_rows(const Comparison& c, std::vector<PairResult> Facet::*pairs) {

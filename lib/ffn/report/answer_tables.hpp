@@ -38,6 +38,11 @@ struct AnswerTable {
   Table plain(bool repeats = true) const;
 };
 
+/// The keys of the facet, unless `of_facets` is false, and the value of `by`.
+std::vector<AnswerColumn> key_columns(const Comparison& comparison, bool of_facets = true);
+/// A row for each group.
+std::vector<AnswerRow> group_rows(const Comparison& comparison);
+
 /// One row a variant. With a column of seeds where their numbers differ, or `seeds` asks for it, as in a file.
 AnswerTable short_table(const Comparison& comparison, bool seeds = false);
 

@@ -8,7 +8,6 @@
 #include "ffn/report/answer.hpp"
 #include "ffn/report/answer_tables.hpp"
 #include "ffn/report/cells.hpp"
-#include "ffn/report/conditions.hpp"
 #include "ffn/report/exporter.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/html.hpp"

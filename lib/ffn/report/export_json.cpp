@@ -8,7 +8,6 @@
 #include "ffn/compare/sequential.hpp"
 #include "ffn/report/answer.hpp"
 #include "ffn/report/cells.hpp"
-#include "ffn/report/conditions.hpp"
 #include "ffn/report/exporter.hpp"
 #include "ffn/report/series.hpp"
 #include "ffn/report/tuned.hpp"

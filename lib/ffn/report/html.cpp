@@ -7,7 +7,6 @@
 
 #include "ffn/base/utf8.hpp"
 #include "ffn/report/format.hpp"
-#include "ffn/report/shades.hpp"
 #include "ffn/report/style.hpp"
 
 namespace ffn::pictures {

@@ -5,9 +5,9 @@
 
 #include "ffn/base/suggest.hpp"
 #include "ffn/compare/each.hpp"
+#include "ffn/report/answer.hpp"
 #include "ffn/report/answer_words.hpp"
 #include "ffn/report/cells.hpp"
-#include "ffn/report/conditions.hpp"
 
 namespace ffn::answer_detail {
 

@@ -93,27 +93,6 @@ Json curves_json(const Comparison& c, const CurveSet& set) {
           {"groups", groups}};
 }
 
-// What no picture shows, and what those of very many variants leave out.
-void keep_what_is_drawn(Json& answer) {
-  constexpr const char* kOfPair[] = {"value", "reference", "label", "reference_label", "text", "verdict", "seeds", "effect", "sequential"};
-  std::size_t seen = 0;
-  for (auto& facet : answer["facets"]) {
-    for (auto& group : facet["groups"]) {
-      group.erase("values");
-      if (++seen > kMostGroups) group.erase("each");
-      if (seen > kMostGroups) group.erase("reached");
-    }
-    for (auto& pair : facet["pairs"]) {
-      Json kept;
-      for (const char* key : kOfPair) {
-        if (pair.contains(key)) kept[key] = pair[key];
-      }
-      pair = std::move(kept);
-    }
-  }
-  for (const char* key : {"notes", "answer", "conditions", "qualification", "scope", "expect", "interaction"}) answer.erase(key);
-}
-
 }  // namespace
 
 std::string page_data(Json data) {
@@ -137,7 +116,14 @@ std::string page_data(Json data) {
 
 Json comparison_data(const Comparison& c, const std::vector<CurveSet>& curves, const Json& surfaces) {
   Json out = answered_json(c);
-  keep_what_is_drawn(out);
+  std::size_t seen = 0;
+  for (auto& facet : out["facets"]) {
+    for (auto& group : facet["groups"]) {
+      if (++seen <= kMostGroups) continue;
+      group.erase("each");
+      group.erase("reached");
+    }
+  }
   out["curves"] = Json::array();
   for (const auto& set : curves) {
     if (set.steps.size() > 1) out["curves"].push_back(curves_json(c, set));

@@ -6,7 +6,6 @@
 
 #include "ffn/base/suggest.hpp"
 #include "ffn/compare/shown_names.hpp"
-#include "ffn/compare/variant_name.hpp"
 #include "ffn/report/format.hpp"
 
 namespace ffn {

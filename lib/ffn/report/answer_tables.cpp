@@ -72,14 +72,6 @@ AnswerTable contrasts_table(const Comparison& c) {
   return out;
 }
 
-std::string runs_cell(const GroupResult& g) {
-  std::string text = std::to_string(g.num_done);
-  if (g.num_diverged > 0) text += ", " + std::to_string(g.num_diverged) + " diverged";
-  if (g.num_failed > 0) text += ", " + std::to_string(g.num_failed) + " failed";
-  if (g.num_pending > 0) text += ", " + std::to_string(g.num_pending) + " to do";
-  return text;
-}
-
 // One table over all facets, the facet's keys as its first columns: a study of twelve variants is twelve rows.
 AnswerTable groups_table(const Comparison& c) {
   const bool time = is_time_metric(c.metric), targets = any_group(c, [](const GroupResult&g) { return g.has_target; });
@@ -91,7 +83,7 @@ AnswerTable groups_table(const Comparison& c) {
   const auto of_known = [&](const std::string& header, const auto& text) {
     add(header, [text](const GroupResult& g) { return g.parameters > 0 ? text(g) : "-"; });
   };
-  add("runs", runs_cell);
+  add("runs", seeds_text);
   add((has_misses(c) ? "median of hits "
        : time        ? "restricted mean "
                      : centre_name(c) + " ") +

@@ -124,8 +124,9 @@ std::string NumberUnit::header(std::string name) const {
 std::string seeds_text(const GroupResult& g) {
   std::string text = std::to_string(g.num_over());
   if (g.num_over() < g.num_runs) text += " of " + std::to_string(g.num_runs);
-  if (g.num_lost() == 0) return text;
-  return text + ", " + std::to_string(g.num_lost()) + (g.num_failed == 0 ? " diverged" : g.num_diverged == 0 ? " failed" : " lost");
+  if (g.num_diverged > 0) text += ", " + std::to_string(g.num_diverged) + " diverged";
+  if (g.num_failed > 0) text += ", " + std::to_string(g.num_failed) + " failed";
+  return text;
 }
 
 std::optional<std::size_t> same_seeds(const Comparison& c) {

@@ -35,21 +35,19 @@ std::vector<const RunCurve*> drawn_runs(const GroupCurves& curves, std::size_t m
   return out;
 }
 
+// A place for each step; null where no run has a value.
 Json points_json(const std::vector<std::int64_t>& steps, const std::vector<CurvePoint>& points) {
-  Json centre = Json::array(), low = Json::array(), high = Json::array(), gone = Json::array();
-  auto next = points.begin();
-  bool any_gone = false;
-  for (const auto step : steps) {
-    const bool has = next != points.end() && next->step == step;
-    centre.push_back(has ? drawn_number(next->centre) : Json(nullptr));
-    low.push_back(has ? drawn_number(next->low) : Json(nullptr));
-    high.push_back(has ? drawn_number(next->high) : Json(nullptr));
-    gone.push_back(has ? next->gone : 0);
-    any_gone = any_gone || (has && next->gone > 0);
-    if (has) ++next;
+  const std::vector<Json> nothing(steps.size());
+  Json centre = nothing, low = nothing, high = nothing, gone = std::vector<std::size_t>(steps.size());
+  for (const auto& point : points) {
+    const auto at = static_cast<std::size_t>(std::lower_bound(steps.begin(), steps.end(), point.step) - steps.begin());
+    centre[at] = drawn_number(point.centre);
+    low[at] = drawn_number(point.low);
+    high[at] = drawn_number(point.high);
+    gone[at] = point.gone;
   }
   Json out = {{"centre", centre}, {"low", low}, {"high", high}};
-  if (any_gone) out["gone"] = gone;
+  if (std::any_of(points.begin(), points.end(), [](const CurvePoint& point) { return point.gone > 0; })) out["gone"] = gone;
   return out;
 }
 

@@ -17,7 +17,7 @@ std::vector<AnswerColumn> key_columns(const Comparison& c, bool of_facets) {
     out.push_back({Shows::key, shown_key(c, key), Align::right,
                    [&c, key](const AnswerRow& row) { return shown_value(c, key, row.facet->keys.at(key)); }});
   }
-  out.push_back({Shows::value, shown_key(c, c.by), Align::left,
+  out.push_back({Shows::other, shown_key(c, c.by), Align::left,
                  [&c](const AnswerRow& row) { return shown_value(c, row.group ? row.group->value : row.pair->value); }});
   return out;
 }
@@ -156,7 +156,7 @@ AnswerTable short_table(const Comparison& c, bool seeds) {
   AnswerTable out{short_caption(c), key_columns(c), group_rows(c)};
   if (has_misses(c))
     out.columns.push_back({Shows::other, "hits", Align::right, [](const AnswerRow& row) { return hits_cell(*row.group); }});
-  out.columns.push_back({Shows::centre, unit.header(metric_header(c.metric)), Align::right,
+  out.columns.push_back({Shows::other, unit.header(metric_header(c.metric)), Align::right,
                          [&c, size](const AnswerRow& row) { return centre_text(c, *row.group, size); }});
   if (has_pairs(c)) out.columns.insert(out.columns.end(), {difference_column(c, difference_name(c), size), verdict_column()});
   if (seeds || !same_seeds(c))

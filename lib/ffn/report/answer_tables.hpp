@@ -19,7 +19,7 @@ struct AnswerRow {
   const ContrastResult* contrast = nullptr;
 };
 
-enum class Shows { key, value, centre, difference, verdict, seeds, other };
+enum class Shows { key, difference, verdict, seeds, other };
 
 struct AnswerColumn {
   Shows shows;

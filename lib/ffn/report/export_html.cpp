@@ -1,9 +1,7 @@
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <sstream>
 
-#include "ffn/base/json_document.hpp"
 #include "ffn/base/suggest.hpp"
 #include "ffn/report/answer.hpp"
 #include "ffn/report/answer_tables.hpp"
@@ -22,17 +20,9 @@ std::string section(const std::string& id, const std::string& heading, const std
   return body.empty() ? "" : "<section id=\"" + id + "\"><h2>" + escaped(heading) + "</h2>\n" + body + "</section>\n";
 }
 
-// For programs: what stands in `compare --json` under the same names.
-std::string data_of(const std::optional<Effect>& effect) {
-  if (effect && effect->empty()) return " data-v=\"" + number_text(effect->size) + "\"";
-  return effect ? " data-v=\"" + number_text(effect->size) + "\" data-low=\"" + number_text(effect->low) + "\" data-high=\"" +
-                      number_text(effect->high) + "\""
-                : "";
-}
-
-std::string cell(const std::string& header, const std::string& text, const char* cls = "", const std::string& attributes = "") {
-  return std::string("<td") + (*cls ? std::string(" class=\"") + cls + "\"" : "") + " data-h=\"" + escaped(header) + "\"" + attributes +
-         ">" + escaped(text) + "</td>";
+std::string cell(const std::string& header, const std::string& text, const char* cls) {
+  return std::string("<td") + (*cls ? std::string(" class=\"") + cls + "\"" : "") + " data-h=\"" + escaped(header) + "\">" + escaped(text) +
+         "</td>";
 }
 
 std::string head_cell(const std::string& text, const char* cls = "") {
@@ -41,26 +31,16 @@ std::string head_cell(const std::string& text, const char* cls = "") {
 
 // The short table.
 std::string table_html(const Comparison& c, const AnswerTable& table) {
-  const auto places =
-      is_time_metric(c.metric) ? overall_places(c) : std::map<const GroupResult*, std::size_t>();  // means do not order times
   const auto is_number = [](const AnswerColumn& column) { return column.align == Align::right && column.shows != Shows::key; };
   const auto cell_of = [&](const AnswerColumn& column, const AnswerRow& row) -> std::string {
     const bool is_reference = row.group->value == c.reference;
     if (!row.pair && column.shows == Shows::difference && is_reference) return "<td class=\"n\">reference</td>";
     if (!row.pair && (column.shows == Shows::difference || column.shows == Shows::verdict)) return "<td></td>";
-    std::string attributes;
-    if (const auto centre = shown_centre(*row.group); centre && column.shows == Shows::centre) {
-      const auto place = places.find(row.group);
-      if (place != places.end()) attributes += " data-order=\"" + std::to_string(place->second) + "\"";
-      attributes += " data-v=\"" + number_text(*centre) + "\"";
-    }
-    if (column.shows == Shows::difference) attributes = data_of(effect_of(*row.pair));
     return cell(column.header, column.text(row),
                 is_number(column)                                           ? "n"
                 : column.shows == Shows::key && !row.starts_facet           ? "again"
                 : column.shows == Shows::verdict && is_different(*row.pair) ? "decided"
-                                                                            : "",
-                attributes);
+                                                                            : "");
   };
   std::string out = "<p class=\"caption\">" + escaped(table.caption) + ".</p>\n<div class=\"scroll\"><table class=\"short\"><thead><tr>";
   for (const auto& column : table.columns) out += head_cell(column.header, is_number(column) ? "n" : "");

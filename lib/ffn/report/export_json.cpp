@@ -86,6 +86,7 @@ Json group_json(const Comparison& c, const GroupResult& g, const std::map<const 
   const auto place = places.find(&g);
   return {{"value", g.value},
           {"label", shown_value(c, g.value)},
+          {"text", centre_text(c, g)},
           {"runs", g.num_runs},
           {"done", g.num_done},
           {"diverged", g.num_diverged},

@@ -1,5 +1,3 @@
-#include <algorithm>
-#include <cmath>
 #include <sstream>
 
 #include "ffn/base/suggest.hpp"
@@ -51,19 +49,6 @@ std::string table_html(const Comparison& c, const AnswerTable& table) {
     out += "</tr>\n";
   }
   return out + "</tbody></table></div>\n";
-}
-
-// In windows that are too narrow for the table a row takes several lines: its widest texts, with what pads them, and the page's edges.
-std::string table_rules(const AnswerTable& table) {
-  constexpr double kFont = 14.4, kBold = 1.07, kPadding = 14;  // as page.css has them
-  const Table plain = table.plain();
-  double sum = 2 * 16;
-  for (std::size_t k = 0; k < plain.columns().size(); ++k) {
-    double width = kBold * measured_width(plain.columns()[k].header, kFont);
-    for (const auto& row : plain.rows()) width = std::max(width, measured_width(row[k], kFont));
-    sum += width + kPadding;
-  }
-  return replaced(assets().at("stacked.css"), "{width}", std::to_string(std::lround(std::ceil(sum))));
 }
 
 std::string list_table(const std::vector<std::string>& headers, const std::vector<std::vector<std::string>>& rows) {
@@ -182,14 +167,13 @@ namespace ffn {
 
 std::string HtmlExporter::write(const Comparison& c) const {
   using namespace pictures;
-  const AnswerTable table = short_table(c);
   const std::string answer = answer_text(c);
   std::string out = header_of(facts_, runs_text(facts_)) + "<p class=\"answer\" id=\"answer\">" +
                     escaped(answer.empty() ? "There is nothing to compare yet." : answer) + "</p>\n" +
-                    paragraph(conditions_text(c), "meta") + chart_place("first") + "<section id=\"table\">" + table_html(c, table) +
-                    "</section>\n" + chart_place("charts") + "<div class=\"columns\">\n" + more_section(c) + claims_section(c) +
-                    notes_section(c) + lost_section(facts_) + origin_sections(facts_) + "</div>\n";
-  return html_document(facts_.title, facts_.version, out, data_, table_rules(table), live_);
+                    paragraph(conditions_text(c), "meta") + chart_place("first") + "<section id=\"table\">" +
+                    table_html(c, short_table(c)) + "</section>\n" + chart_place("charts") + "<div class=\"columns\">\n" + more_section(c) +
+                    claims_section(c) + notes_section(c) + lost_section(facts_) + origin_sections(facts_) + "</div>\n";
+  return html_document(facts_.title, facts_.version, out, data_, "", live_);
 }
 
 }  // namespace ffn

@@ -3,8 +3,8 @@
 
 #include "ffn/base/error.hpp"
 #include "ffn/compare/compare.hpp"
-#include "ffn/report/exporter.hpp"
 #include "ffn/report/answer.hpp"
+#include "ffn/report/exporter.hpp"
 #include "support/catch_plain.hpp"
 
 using namespace ffn;

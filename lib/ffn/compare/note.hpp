@@ -1,4 +1,4 @@
-// What a reader of a comparison has to know beside its numbers: one text for each kind of note, with what it is about as {}, in order.
+// Notes beside the numbers of a comparison: one text for each kind. Each {} is a part of what it is about, in order.
 #pragma once
 
 #include <string>

@@ -53,7 +53,7 @@ std::string only_key(const Comparison& c) {
 
 namespace {
 
-// What a run does that fails. A bad run (of a loss that is far above the others', see the notes) need not have failed.
+// How a failing run is described. A bad run (of a loss that is far above the others', see the notes) need not have failed.
 struct Failing {
   const char *with, *one, *several;
 };

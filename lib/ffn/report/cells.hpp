@@ -1,5 +1,4 @@
-// What the parts of a comparison are shown by, wherever a person sees them, in sentences, tables and pictures: single cells, and the line
-// above them.
+// Single cells of a comparison as people see them in sentences, tables and pictures, and the line above a table.
 #pragma once
 
 #include <optional>

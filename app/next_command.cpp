@@ -17,9 +17,10 @@
 #include "ffn/base/utf8.hpp"
 #include "ffn/config/metrics.hpp"
 #include "ffn/config/names.hpp"
-#include "ffn/report/answer_history.hpp"
+#include "ffn/report/answer.hpp"
+#include "ffn/report/cells.hpp"
 #include "ffn/report/fit.hpp"
-#include "ffn/report/shown.hpp"
+#include "ffn/report/format.hpp"
 #include "ffn/report/terminal.hpp"
 #include "ffn/store/study_file.hpp"
 

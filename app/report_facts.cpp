@@ -12,7 +12,7 @@
 #include "ffn/base/version.hpp"
 #include "ffn/compare/run_keys.hpp"
 #include "ffn/config/metrics.hpp"
-#include "ffn/report/shown.hpp"
+#include "ffn/report/cells.hpp"
 #include "ffn/store/metrics_file.hpp"
 #include "ffn/store/run_directory.hpp"
 #include "ffn/store/study_file.hpp"

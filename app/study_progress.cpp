@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "ffn/base/utf8.hpp"
+#include "ffn/compare/each.hpp"
+#include "ffn/report/answer_tables.hpp"
 #include "ffn/report/canvas.hpp"
 #include "ffn/report/cells.hpp"
 #include "ffn/report/fit.hpp"
@@ -33,15 +35,11 @@ struct Range {
 
 Range range_of_centres(const Comparison& c) {
   Range range;
-  for (const auto& facet : c.facets) {
-    for (const auto& group : facet.groups) {
-      if (const auto e = pictures::estimate_of(group, pictures::range_of(c.metric))) {
-        range.take(e->low);
-        range.take(e->centre);
-        range.take(e->high);
-      }
+  for_each_group(c, [&](const Facet&, const GroupResult& group) {
+    if (const auto e = pictures::estimate_of(group, pictures::range_of(c.metric))) {
+      for (const double x : {e->low, e->centre, e->high}) range.take(x);
     }
-  }
+  });
   return range;
 }
 
@@ -83,29 +81,23 @@ std::string axis_header(const Range& range, int columns) {
 }
 
 Table standing_table(const Comparison& c, const Sparklines& curves, const std::string& curve_name, int bar, bool with_curves) {
+  AnswerTable table{"", key_columns(c), group_rows(c)};
+  table.rows.resize(std::min(table.rows.size(), kMostRows));
+  for (auto& row : table.rows) row.pair = nullptr;  // nothing is judged yet
   const auto range = range_of_centres(c);
-  std::vector<Column> columns;
-  for (const auto& [key, value] : c.facets.at(0).keys) columns.push_back({shown_key(c, key), Align::right});
-  columns.push_back({shown_key(c, c.by), Align::left});
-  columns.push_back({"runs", Align::right});
-  columns.push_back({c.metric, Align::right});
-  if (bar > 0) columns.push_back({axis_header(range, bar), Align::left});
-  if (with_curves) columns.push_back({curve_name, Align::left});
-  Table table(columns);
   const IntervalAxis axis(range.low, range.high, std::max(1, bar));
-  for (const auto& facet : c.facets) {
-    for (const auto& g : facet.groups) {
-      if (table.num_rows() == kMostRows) return table;
-      std::vector<std::string> row;
-      for (const auto& [key, value] : facet.keys) row.push_back(shown_value(c, key, value));
-      row.insert(row.end(), {shown_value(c, g.value), std::to_string(g.num_done + g.num_diverged + g.num_failed), centre_text(c, g)});
-      const auto e = pictures::estimate_of(g, pictures::range_of(c.metric));
-      if (bar > 0) row.push_back(e && std::isfinite(e->centre) ? axis.bar({e->centre, e->low, e->high}) : "");
-      if (with_curves) row.push_back(curves.of(g));
-      table.add_row(row);
-    }
-  }
-  return table;
+  const auto add = [&](const std::string& header, Align align, auto&& of) {
+    table.columns.push_back({Shows::other, header, align, [of](const AnswerRow& row) { return std::string(of(*row.group)); }});
+  };
+  add("runs", Align::right, [](const GroupResult& g) { return std::to_string(g.num_over()); });
+  add(c.metric, Align::right, [&](const GroupResult& g) { return centre_text(c, g); });
+  const auto bar_of = [&](const GroupResult& g) {
+    const auto e = pictures::estimate_of(g, pictures::range_of(c.metric));
+    return e && std::isfinite(e->centre) ? axis.bar({e->centre, e->low, e->high}) : "";
+  };
+  if (bar > 0) add(axis_header(range, bar), Align::left, bar_of);
+  if (with_curves) add(curve_name, Align::left, [&](const GroupResult& g) { return curves.of(g); });
+  return table.plain();
 }
 
 }  // namespace
@@ -122,8 +114,7 @@ std::string progress_text(const Comparison& c, const pictures::CurveSet* curves,
   const std::string shown = "so far: " + c.metric + ", " + pictures::estimate_name(c) + (bar > 0 ? ", in numbers and as a bar" : "") +
                             (with_curves ? "; " + name + " over the steps" : "") + "\n";
   std::string out = wrapped(shown, width - 1) + fitted(table, width - 1, false);
-  std::size_t groups = 0;
-  for (const auto& facet : c.facets) groups += facet.groups.size();
+  const std::size_t groups = group_rows(c).size();
   if (groups > kMostRows) out += "… and " + std::to_string(groups - kMostRows) + " more\n";
   return out;
 }

@@ -7,6 +7,7 @@
 #include "../commands.hpp"
 #include "../compare_question.hpp"
 #include "ffn/base/utf8.hpp"
+#include "ffn/compare/each.hpp"
 #include "ffn/report/exporter.hpp"
 
 namespace ffn::app {
@@ -19,12 +20,14 @@ struct CompareFlags {
   std::string fail_if;
 };
 
-bool any_verdict(const Comparison& comparison, stats::Verdict verdict) {
-  const auto is = [verdict](const PairResult& pair) { return pair.judgement.verdict == verdict; };
-  return std::any_of(comparison.facets.begin(), comparison.facets.end(), [&](const Facet& facet) {
-    return std::any_of(facet.pairs.begin(), facet.pairs.end(), is) ||
-           std::any_of(facet.further_pairs.begin(), facet.further_pairs.end(), is);
+// --fail-if; undecided takes in too few seeds.
+bool has_verdict(const Comparison& comparison, const std::string& word) {
+  bool found = false;
+  for_each_pair(comparison, [&](const Facet&, const PairResult& pair) {
+    const auto verdict = pair.judgement.verdict == stats::Verdict::too_few_seeds ? stats::Verdict::undecided : pair.judgement.verdict;
+    found = found || stats::to_string(verdict) == word;
   });
+  return found;
 }
 
 std::unique_ptr<Exporter> exporter_for(const CompareFlags& options, const CommonOptions& common) {
@@ -40,13 +43,7 @@ int compare(const CompareFlags& options, const CommonOptions& common) {
   const auto comparison = answer_to(options.question);
   const auto text = exporter_for(options, common)->write(comparison);
   std::cout << (common.json || options.csv ? text : printable(text, /*keep_colors=*/true));
-  const auto is_asked = [&](stats::Verdict verdict) {
-    return options.fail_if == stats::to_string(verdict) && any_verdict(comparison, verdict);
-  };
-  const bool too_few =
-      options.fail_if == stats::to_string(stats::Verdict::undecided) && any_verdict(comparison, stats::Verdict::too_few_seeds);
-  const bool failed = is_asked(stats::Verdict::worse) || is_asked(stats::Verdict::undecided) || too_few;
-  return static_cast<int>(failed ? ExitCode::condition : ExitCode::done);
+  return static_cast<int>(has_verdict(comparison, options.fail_if) ? ExitCode::condition : ExitCode::done);
 }
 
 }  // namespace

@@ -9,7 +9,6 @@
 #include "../report_facts.hpp"
 #include "ffn/base/utf8.hpp"
 #include "ffn/report/cells.hpp"
-#include "ffn/report/shown.hpp"
 #include "ffn/report/terminal_curves.hpp"
 #include "ffn/store/log.hpp"
 

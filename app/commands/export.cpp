@@ -12,9 +12,9 @@
 #include "ffn/base/shell.hpp"
 #include "ffn/base/utf8.hpp"
 #include "ffn/compare/run_keys.hpp"
+#include "ffn/report/export_runs.hpp"
 #include "ffn/report/exporter.hpp"
 #include "ffn/report/format.hpp"
-#include "ffn/report/runs_csv.hpp"
 #include "ffn/store/log.hpp"
 #include "ffn/store/study_file.hpp"
 

@@ -4,7 +4,7 @@
 
 #include "ffn/base/error.hpp"
 #include "ffn/compare/compare.hpp"
-#include "ffn/compare/compare_json.hpp"
+#include "ffn/report/exporter.hpp"
 #include "ffn/stats/random.hpp"
 #include "stats/simulate.hpp"
 #include "support/catch_plain.hpp"
@@ -180,7 +180,7 @@ TEST_CASE("JSON has ratios beside their logarithms") {
   add_runs(runs, "relu", "2", around(1, 8, random));
   add_runs(runs, "gelu", "2", around(.1, 8, random));
   const auto comparison = compare(runs);
-  const auto json = comparison_json(comparison);
+  const auto json = answered_json(comparison);
   CHECK(json["scale"] == "log_ratio");
   CHECK(json["shown"] == "geometric_mean");
   const auto& pair = json["facets"][0]["pairs"][0];

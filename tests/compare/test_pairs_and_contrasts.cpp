@@ -5,7 +5,7 @@
 
 #include "ffn/base/error.hpp"
 #include "ffn/compare/compare.hpp"
-#include "ffn/compare/compare_json.hpp"
+#include "ffn/report/exporter.hpp"
 #include "support/catch_plain.hpp"
 
 using namespace ffn;
@@ -90,7 +90,7 @@ TEST_CASE("each pair of every facet is judged where all are asked for, as one fa
     CHECK(pair.judgement.comparisons == 6);
     CHECK(pair.judgement.p_holm == Approx(6 * 2 / 4096.));  // all of one sign, and so are the five others
   }
-  const auto pairs = comparison_json(c)["facets"][0]["pairs"];
+  const auto pairs = answered_json(c)["facets"][0]["pairs"];
   REQUIRE(pairs.size() == 3);
   CHECK(pairs[2]["reference"] == "gelu");
 }
@@ -148,7 +148,7 @@ TEST_CASE("main effects and interactions are those of an enumeration by hand") {
   CHECK(four.pair.paired.p == Approx(2 / 256.));
   CHECK(four.pair.judgement.p_holm == Approx(6 * 2 / 256.));
   CHECK(four.pair.judgement.verdict == stats::Verdict::better);
-  const auto json = comparison_json(c)["interaction"];
+  const auto json = answered_json(c)["interaction"];
   CHECK(json["key"] == "model.ffn.expansion");
   CHECK(json["contrasts"][0]["contrast"] == "main_effect");
   CHECK(json["contrasts"][2]["at"] == "4");

@@ -4,7 +4,7 @@
 #include "ffn/compare/compare.hpp"
 #include "ffn/compare/ranking.hpp"
 #include "ffn/report/answer.hpp"
-#include "ffn/report/short_table.hpp"
+#include "ffn/report/answer_tables.hpp"
 #include "support/catch_plain.hpp"
 
 using namespace ffn;
@@ -103,15 +103,16 @@ TEST_CASE("where runs miss the target the table counts hits and shows the median
   add_runs(runs, "relu", {20, 21, 20, 19, kNever, 22, 20, kNever});
   add_runs(runs, "gelu", std::vector<std::int64_t>(8, 30));
   const auto comparison = compare(runs);
-  const ShortTable table(comparison);
-  REQUIRE(table.hits_header == "hits");
-  CHECK(table.rows.at(1).hits == "6 of 8");  // in the order of the result
-  CHECK(begins_with(table.rows[1].centre, "20"));
-  CHECK_FALSE(has(table.rows[1].centre, "±"));
+  const auto table = short_table(comparison);
+  REQUIRE(table.columns.at(1).header == "hits");
+  CHECK(table.columns[1].text(table.rows.at(1)) == "6 of 8");  // in the order of the result
+  CHECK(begins_with(table.columns[2].text(table.rows[1]), "20"));
+  CHECK_FALSE(has(table.columns[2].text(table.rows[1]), "±"));
   CHECK(has(table.caption, "median of the runs that got there"));
   CHECK_FALSE(comparison.facets[0].groups.at(0).half_width);
   add_runs(runs = {}, "relu", kEarly);
-  CHECK(ShortTable(compare(runs)).hits_header.empty());
+  const auto all_hit = compare(runs);
+  CHECK(short_table(all_hit).columns.at(1).header != "hits");
 }
 
 TEST_CASE("two variants that never get there are not called the same") {

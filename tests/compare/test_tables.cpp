@@ -3,7 +3,6 @@
 
 #include "ffn/base/error.hpp"
 #include "ffn/compare/compare.hpp"
-#include "ffn/compare/compare_json.hpp"
 #include "ffn/report/answer.hpp"
 #include "ffn/report/exporter.hpp"
 #include "support/catch_plain.hpp"
@@ -74,7 +73,7 @@ TEST_CASE("a verdict on splits says in every format that it is of rows like thes
   const auto c = compare_runs(runs_of(kSplits, 0.4), request());
   CHECK(c.scope == "of rows like these");
   CHECK(plain_answer(c).find("Sure of rows like these: positionwise is better than ") != std::string::npos);
-  const auto json = comparison_json(c);
+  const auto json = answered_json(c);
   const auto& pair = json.at("facets")[0].at("pairs")[0];
   CHECK(json.at("scope") == "of rows like these");
   CHECK(pair.at("test") == "corrected_t");
@@ -95,7 +94,7 @@ TEST_CASE("seeds that share a test set are sure of this test set") {
                            std::map<std::string, std::string>{{"task.kind", "images"}, {"task.directory", "/data/mnist"}}}) {
     const auto c = compare_runs(runs_of(task, 0.4), request());
     CHECK(plain_answer(c).find("Sure of this test set: ") != std::string::npos);
-    CHECK(comparison_json(c).at("facets")[0].at("pairs")[0].at("test") == "sign_flip_of_mean");
+    CHECK(answered_json(c).at("facets")[0].at("pairs")[0].at("test") == "sign_flip_of_mean");
   }
 }
 

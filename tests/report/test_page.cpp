@@ -2,7 +2,6 @@
 #include <nlohmann/json.hpp>
 
 #include "ffn/report/html.hpp"
-#include "ffn/report/shades.hpp"
 #include "ffn/report/style.hpp"
 #include "support/catch_plain.hpp"
 

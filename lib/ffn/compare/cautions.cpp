@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "ffn/base/suggest.hpp"
+#include "ffn/compare/each.hpp"
+#include "ffn/compare/note.hpp"
 #include "ffn/compare/run_keys.hpp"
 #include "ffn/compare/shown_names.hpp"
 #include "ffn/config/metrics.hpp"
@@ -53,21 +55,12 @@ bool rests_on_skewed_mean(const PairResult& pair) {
 
 void note_skewed(Comparison& c) {
   std::vector<std::string> skewed;
-  for (const auto& facet : c.facets) {
-    for (const auto* pairs : {&facet.pairs, &facet.further_pairs}) {
-      for (const auto& pair : *pairs) {
-        if (rests_on_skewed_mean(pair) && std::find(skewed.begin(), skewed.end(), pair.value) == skewed.end()) skewed.push_back(pair.value);
-      }
-    }
-  }
-  for (const auto& contrast : c.contrasts) {
-    if (rests_on_skewed_mean(contrast.pair) && std::find(skewed.begin(), skewed.end(), contrast.pair.value) == skewed.end())
-      skewed.push_back(contrast.pair.value);
-  }
-  if (skewed.empty()) return;
-  c.notes.push_back("the differences of " + join(skewed) +
-                    " are skewed: at equal means 10 to 17 % of such studies would come to a verdict, not 5 %. "
-                    "Look at single seeds; a new study with compare.scale=ranks asks about a typical seed instead");
+  const auto look_at = [&](const PairResult& pair) {
+    if (rests_on_skewed_mean(pair) && std::find(skewed.begin(), skewed.end(), pair.value) == skewed.end()) skewed.push_back(pair.value);
+  };
+  for_each_pair(c, [&](const Facet&, const PairResult& pair) { look_at(pair); });
+  for (const auto& contrast : c.contrasts) look_at(contrast.pair);
+  if (!skewed.empty()) add_note(note::kSkewed, {join(skewed)}, c);
 }
 
 void withhold_exact_verdicts(const std::vector<FoundRun>& runs, Comparison& c) {
@@ -79,33 +72,24 @@ void withhold_exact_verdicts(const std::vector<FoundRun>& runs, Comparison& c) {
       most[run.path.parent_path().string()] = known->final_value;
   }
   std::vector<std::string> at_ceiling, below_sizes;
-  for (auto& facet : c.facets) {
-    const auto group_of = [&](const std::string& value) {
-      return *std::find_if(facet.groups.begin(), facet.groups.end(), [&](const GroupResult& g) { return g.value == value; });
+  for_each_pair(c, [&](const Facet& facet, PairResult& pair) {
+    const auto &a = *find_group(facet, pair.value), &b = *find_group(facet, pair.reference);
+    if (a.values.empty() || b.values.empty()) return;
+    const double of_a = most[a.runs.at(0).path.parent_path().string()], of_b = most[b.runs.at(0).path.parent_path().string()];
+    const auto& effect = pair.paired.effect;
+    if (!is_settled(pair) || !effect || !(of_a > 0 && of_b > 0)) return;
+    const auto knows_all = [](const GroupResult& g, double all) {
+      return *std::min_element(g.values.begin(), g.values.end()) >= kAll * all;
     };
-    for (auto* pairs : {&facet.pairs, &facet.further_pairs}) {
-      for (auto& pair : *pairs) {
-        const auto a = group_of(pair.value), b = group_of(pair.reference);
-        if (a.values.empty() || b.values.empty()) continue;
-        const double of_a = most[a.runs.at(0).path.parent_path().string()], of_b = most[b.runs.at(0).path.parent_path().string()];
-        const auto& effect = pair.paired.effect;
-        if (!is_settled(pair) || !effect || !(of_a > 0 && of_b > 0)) continue;
-        const auto knows_all = [](const GroupResult& g, double all) {
-          return *std::min_element(g.values.begin(), g.values.end()) >= kAll * all;
-        };
-        const double unequal = std::max(of_a, of_b) / std::min(of_a, of_b), level = std::max(*a.mean, *b.mean);
-        const bool ceiling = knows_all(a, of_a) && knows_all(b, of_b);
-        if (!ceiling && !(unequal <= kMatched && std::abs(effect->value) <= level * (unequal - 1))) continue;
-        pair.judgement.verdict = stats::Verdict::undecided;
-        pair.judgement.chances.clear();
-        (ceiling ? at_ceiling : below_sizes).push_back(shown_value(c, pair.value) + " and " + shown_value(c, pair.reference));
-      }
-    }
-  }
-  if (!at_ceiling.empty())
-    c.notes.push_back("both know all facts, so that only their sizes differ, and they are not judged: " + join(at_ceiling, "; ") +
-                      "; ask with more facts");
-  if (!below_sizes.empty()) c.notes.push_back("differences below those of the sizes are not judged: " + join(below_sizes, "; "));
+    const double unequal = std::max(of_a, of_b) / std::min(of_a, of_b), level = std::max(*a.mean, *b.mean);
+    const bool ceiling = knows_all(a, of_a) && knows_all(b, of_b);
+    if (!ceiling && !(unequal <= kMatched && std::abs(effect->value) <= level * (unequal - 1))) return;
+    pair.judgement.verdict = stats::Verdict::undecided;
+    pair.judgement.chances.clear();
+    (ceiling ? at_ceiling : below_sizes).push_back(shown_value(c, pair.value) + " and " + shown_value(c, pair.reference));
+  });
+  if (!at_ceiling.empty()) add_note(note::kAllFacts, {join(at_ceiling, "; ")}, c);
+  if (!below_sizes.empty()) add_note(note::kBelowSizes, {join(below_sizes, "; ")}, c);
 }
 
 std::string rate_of_untuned(const std::vector<FoundRun>& runs, const std::vector<std::string>& varying, const std::string& by) {

@@ -11,7 +11,9 @@
 #include "ffn/base/suggest.hpp"
 #include "ffn/compare/cautions.hpp"
 #include "ffn/compare/contrasts.hpp"
+#include "ffn/compare/each.hpp"
 #include "ffn/compare/groups.hpp"
+#include "ffn/compare/note.hpp"
 #include "ffn/compare/notes.hpp"
 #include "ffn/compare/outcomes.hpp"
 #include "ffn/compare/pair_scale.hpp"
@@ -242,9 +244,7 @@ std::string target_text(const FoundRun& run) {
 
 std::size_t num_pending(const Comparison& c) {
   std::size_t pending = 0;
-  for (const auto& facet : c.facets) {
-    for (const auto& group : facet.groups) pending += group.num_pending;
-  }
+  for_each_group(c, [&](const Facet&, const GroupResult& group) { pending += group.num_pending; });
   return pending;
 }
 
@@ -290,12 +290,11 @@ std::vector<Facet> facets_of(const std::vector<Cell>& cells, const std::vector<s
 // All pairs of all facets are one family, and so are the contrasts.
 void judge_all(Comparison& out, std::size_t planned) {
   std::vector<PairResult*> pairs;
-  for (auto& facet : out.facets) {
-    for (auto* some : {&facet.pairs, &facet.further_pairs})
-      for (auto& pair : *some) pairs.push_back(&pair);
-  }
   std::size_t unpaired = 0;
-  for (const auto* pair : pairs) unpaired += pair->unpaired_seeds;
+  for_each_pair(out, [&](const Facet&, PairResult& pair) {
+    pairs.push_back(&pair);
+    unpaired += pair.unpaired_seeds;
+  });
   for (auto& contrast : out.contrasts) pairs.push_back(&contrast.pair);
   std::vector<stats::PairedResult> family;
   for (const auto* pair : pairs) family.push_back(pair->paired);
@@ -304,9 +303,7 @@ void judge_all(Comparison& out, std::size_t planned) {
   const auto judgements = stats::judge(family);
   for (std::size_t i = 0; i < pairs.size(); ++i) pairs[i]->judgement = judgements[i];
   if (unpaired > 0)
-    out.notes.push_back(std::to_string(unpaired) + (unpaired == 1
-                                                        ? " seed is finished on one side of a pair only and is left out of it"
-                                                        : " seeds are finished on one side of a pair only and are left out of it"));
+    add_note(note::kUnpaired, {std::to_string(unpaired) + (unpaired == 1 ? " seed is" : " seeds are"), unpaired == 1 ? "is" : "are"}, out);
 }
 
 }  // namespace
@@ -315,7 +312,7 @@ Comparison compare_runs(std::vector<FoundRun> found, const CompareRequest& reque
   if (found.empty()) throw DataError("there are no runs to compare", "train first: ffn-train --config experiments/activations.json");
   const auto& asked = request.config;
   Comparison out;
-  auto runs = without_copies(with_formulas_by_name(without_computing(std::move(found), asked.by)), asked.by, out.notes);
+  auto runs = without_copies(with_formulas_by_name(without_computing(std::move(found), asked.by)), asked.by, out);
   if (request.tuned) {
     for (const auto& key : keys_of_choices(runs, request.tuned->keys)) {
       for (auto& run : runs) {
@@ -365,10 +362,11 @@ Comparison compare_runs(std::vector<FoundRun> found, const CompareRequest& reque
   out.mixed_scales = is_unlike && !of_tasks;
   const bool judged = metric.measure != Measure::seconds && !is_unlike;
   if (is_unlike)
-    out.notes.push_back("these are " + unlike.what + ": they stand side by side and are not judged" +
-                        (of_tasks ? ""
-                                  : (unlike.with_any_metric ? "; compare " : "; compare another metric, or ") +
-                                        std::string("variants with the same ") + join(unlike.keys, " and ")));
+    add_note(note::kUnlike,
+             {unlike.what, of_tasks ? ""
+                                    : (unlike.with_any_metric ? "; compare " : "; compare another metric, or ") +
+                                          std::string("variants with the same ") + join(unlike.keys, " and ")},
+             out);
   const auto contrasts = asked.interaction && judged ? asked_contrasts(cells, facet_by, values) : std::vector<AskedContrast>();
   stats::CompareOptions options;
   options.alpha = out.alpha;

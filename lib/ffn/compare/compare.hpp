@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "ffn/compare/expectation.hpp"
 #include "ffn/config/study_config.hpp"
 #include "ffn/stats/paired.hpp"
 #include "ffn/stats/scale.hpp"
@@ -115,6 +114,9 @@ struct GroupResult {
   double train_seconds = 0;                 ///< mean per run
   std::optional<double> seconds_to_target;  ///< mean over the hits
   std::vector<GroupRun> runs;               ///< in the order in which they were found
+
+  std::size_t num_lost() const { return num_diverged + num_failed; }
+  std::size_t num_over() const { return num_done + num_lost(); }
 };
 
 /// One value of `by` against the reference within one facet.
@@ -162,6 +164,18 @@ struct SequentialProgress {
 /// The centre that a table shows of a variant, so that it goes with what is judged: the ratio of two geometric means is that of the mean
 /// log ratio, and bad runs do not move a median.
 enum class ShownCentre { mean, geometric_mean, median };
+
+/// A claim that a study makes about its own outcome, and what came of it.
+struct Expectation {
+  enum class Outcome { holds, refuted, not_shown } outcome = Outcome::holds;
+  std::string claim, source;
+  std::string found;              ///< what was measured, or why nothing is shown
+  bool is_asked = true;           ///< false: about a value or a facet that no variant has, as where a command line narrows a study
+  bool is_after_results = false;  ///< added or reworded when runs had finished
+};
+
+/// "holds", "refuted", "not shown"; "not asked here".
+std::string outcome_of(const Expectation& expectation);
 
 /// Declarations, seen seeds and claims from before this answer (declared_before.hpp).
 struct AnswerHistory {

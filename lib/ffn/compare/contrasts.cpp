@@ -6,6 +6,7 @@
 #include "ffn/base/error.hpp"
 #include "ffn/base/json_document.hpp"
 #include "ffn/base/suggest.hpp"
+#include "ffn/compare/note.hpp"
 #include "ffn/stats/paired.hpp"
 
 namespace ffn {
@@ -128,13 +129,9 @@ void add_contrasts(const std::vector<AskedContrast>& asked, const std::vector<Ce
         values, direction, as_ratios ? stats::PairedValues::log_ratio : stats::PairedValues::difference, contrast_options);
     out.contrasts.push_back(std::move(result));
   }
-  if (!untested.empty())
-    out.notes.push_back(std::string("main effects and interactions need a value") + (metric.is_time() ? " above 0" : "") +
-                        " of every run; not tested: " + join(untested, "; "));
+  if (!untested.empty()) add_note(note::kContrastValues, {metric.is_time() ? " above 0" : "", join(untested, "; ")}, out);
   if (std::isfinite(least_horizon))
-    out.notes.push_back("main effects and interactions are ratios of times cut at " + number_text(least_horizon) +
-                        (metric.measure == Measure::flops ? " FLOPs" : " steps") +
-                        "; a run that does not get there by then counts with all of them");
+    add_note(note::kContrastTimes, {number_text(least_horizon), metric.measure == Measure::flops ? "FLOPs" : "steps"}, out);
 }
 
 }  // namespace ffn

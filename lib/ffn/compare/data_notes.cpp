@@ -1,5 +1,3 @@
-#include "ffn/compare/data_notes.hpp"
-
 #include <algorithm>
 #include <cstdio>
 #include <map>
@@ -9,6 +7,9 @@
 #include "ffn/base/error.hpp"
 #include "ffn/base/marked_names.hpp"
 #include "ffn/base/suggest.hpp"
+#include "ffn/compare/each.hpp"
+#include "ffn/compare/note.hpp"
+#include "ffn/compare/notes.hpp"
 #include "ffn/compare/run_keys.hpp"
 #include "ffn/compare/shown_names.hpp"
 #include "ffn/config/metrics.hpp"
@@ -20,14 +21,20 @@ namespace ffn {
 
 namespace {
 
+std::string formatted(const char* format, double x) {
+  char text[32];
+  std::snprintf(text, sizeof text, format, x);
+  return text;
+}
+
 struct Baseline {
   const MetricRow &metric, &value;
-  const char* what;
+  const char *what, *gives;
 };
 
-constexpr Baseline kBaselines[] = {{metric::kValAccuracy, metric::kValMajorityAccuracy, "most frequent class of the training rows gives "},
-                                   {metric::kValRmse, metric::kValMeanRmse, "mean of the training rows gives "},
-                                   {metric::kValLoss, metric::kValFrequencyLoss, "class frequencies of the training rows give "}};
+constexpr Baseline kBaselines[] = {{metric::kValAccuracy, metric::kValMajorityAccuracy, "most frequent class", "gives"},
+                                   {metric::kValRmse, metric::kValMeanRmse, "mean", "gives"},
+                                   {metric::kValLoss, metric::kValFrequencyLoss, "class frequencies", "give"}};
 
 // Baselines of tables without a model: the mean of the runs, by file where there are several; and variants that lose to a loss of them.
 void note_baseline(const std::vector<FoundRun>& runs, Comparison& out) {
@@ -47,19 +54,17 @@ void note_baseline(const std::vector<FoundRun>& runs, Comparison& out) {
   std::set<std::string> worse;
   for (const auto& [file, of_runs] : values) {
     const double mean = std::accumulate(of_runs.begin(), of_runs.end(), 0.0) / static_cast<double>(of_runs.size());
-    char text[32];
-    std::snprintf(text, sizeof text, "%.3g", mean);
-    parts.push_back((values.size() > 1 ? shown_value(out, "task.file", file) + ": " : "") + text);
+    parts.push_back((values.size() > 1 ? shown_value(out, "task.file", file) + ": " : "") + formatted("%.3g", mean));
     if (values.size() > 1 || !is_loss) continue;
-    for (const auto& facet : out.facets) {
-      for (const auto& group : facet.groups) {
-        if (group.mean && *group.mean > mean) worse.insert(shown_value(out, group.value));
-      }
-    }
+    for_each_group(out, [&, mean = mean](const Facet&, const GroupResult& group) {
+      if (group.mean && *group.mean > mean) worse.insert(shown_value(out, group.value));
+    });
   }
   if (parts.empty()) return;
-  out.notes.push_back("without a model, the " + std::string(found->what) + out.metric + " " + join(parts) + " (" + found->value.name +
-                      ", mean over the runs)" + (worse.empty() ? "" : "; worse: " + join({worse.begin(), worse.end()})));
+  add_note(note::kBaseline,
+           {found->what, found->gives, out.metric, join(parts), found->value.name,
+            worse.empty() ? "" : "; worse: " + join({worse.begin(), worse.end()})},
+           out);
 }
 
 // Limits of named tasks: no model, or no linear one, passes them.
@@ -68,7 +73,7 @@ void note_known(const std::vector<FoundRun>& runs, Comparison& out) {
   std::set<std::string> names;
   for (const auto& run : runs) names.insert(value_of(run, "task.name"));
   for (const auto& row : named_tasks()) {
-    if (names.count(row.name) > 0) out.notes.push_back("known of the task " + std::string(row.name) + ": " + row.known);
+    if (names.count(row.name) > 0) add_note(note::kKnown, {row.name, row.known}, out);
   }
 }
 
@@ -83,14 +88,11 @@ void note_most_bits(const std::vector<FoundRun>& runs, Comparison& out) {
     }
   }
   if (most.empty()) return;
-  const auto shown = [](double bits) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.3g", bits);
-    return std::string(text);
-  };
-  const std::string range = most.size() == 1 ? "" : " to " + shown(*most.rbegin()) + ", by the layer's size";
-  out.notes.push_back("all facts known would be " + shown(*most.begin()) + range + " (" + metric::kValMostBitsPerParam.name + ")" +
-                      (runs.at(0).keys.count("task.draws") > 0 ? "; of facts that task.draws leaves out nothing can be known" : ""));
+  const std::string range = most.size() == 1 ? "" : " to " + formatted("%.3g", *most.rbegin()) + ", by the layer's size";
+  add_note(note::kMostBits,
+           {formatted("%.3g", *most.begin()) + range, metric::kValMostBitsPerParam.name,
+            runs.at(0).keys.count("task.draws") > 0 ? "; of facts that task.draws leaves out nothing can be known" : ""},
+           out);
 }
 
 void add_scope(const std::string& words, Comparison& out) { out.scope += (out.scope.empty() ? "" : " and ") + words; }
@@ -113,15 +115,11 @@ void note_same_data(const std::vector<FoundRun>& runs, Comparison& out) {
   const double ratio = held_out_per_training(runs);
   if (!seeds_do.empty()) {
     add_scope("of this test set", out);
-    out.notes.push_back("verdicts are about the " + data + ": seeds " + seeds_do);
+    add_note(note::kSameRows, {data, seeds_do}, out);
   }
   if (ratio == 0) return;
   add_scope("of rows like these", out);
-  char shown[32];
-  std::snprintf(shown, sizeof shown, "%.3g", ratio);
-  out.notes.push_back("seeds draw other splits of the " + data + ", which are no replicates: the test adds " + shown +
-                      ", the held-out rows per training row, to 1/seeds (Nadeau & Bengio 2003), so " + TableConfig::kSeedsHelp +
-                      ". ± is over splits of these rows");
+  add_note(note::kSplits, {data, formatted("%.3g", ratio), TableConfig::kSeedsHelp}, out);
 }
 
 // Seeds read one text, and other parts of it are no other texts.
@@ -148,14 +146,7 @@ void note_same_start(const std::vector<FoundRun>& runs, Comparison& out) {
   }
   if (starts.empty()) return;
   add_scope(starts.size() == 1 ? "from this start" : "from these starts", out);
-  out.notes.push_back("all seeds of a variant start from the same weights: verdicts are about training from " +
-                      join({starts.begin(), starts.end()}, " and ") + ", not from another start");
-}
-
-std::string percent_text(double share) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.0f %%", 100 * share);
-  return text;
+  add_note(note::kSameStart, {join({starts.begin(), starts.end()}, " and ")}, out);
 }
 
 double median_of(std::vector<double> values) {
@@ -182,14 +173,12 @@ void note_overfitted(const std::vector<FoundRun>& runs, Comparison& out) {
   for (const auto& [value, found] : of_value) {
     const double risen = median_of(found.first), step = median_of(found.second);
     if (!(risen >= kRisen) || 2 * step > last) continue;  // late minima are noise
-    parts.push_back(shown_value(out, value) + " by " + percent_text(risen - 1) + " since step " + number_text(step));
+    parts.push_back(shown_value(out, value) + " by " + formatted("%.0f %%", 100 * (risen - 1)) + " since step " + number_text(step));
     if (step > 0) first = std::min(first, step);
   }
-  if (!parts.empty())
-    out.notes.push_back(
-        out.metric + " rose after its minimum (" + join(parts) + "): runs were trained for too long. compare.metric=\"best " + out.metric +
-        "\" compares the minima" +
-        (first < last ? "; tune.train.steps=" + number_text(first) + "," + number_text(last) + " chooses when to stop" : ""));
+  const std::string when =
+      first < last ? "; tune.train.steps=" + number_text(first) + "," + number_text(last) + " chooses when to stop" : "";
+  if (!parts.empty()) add_note(note::kOverfitted, {out.metric, join(parts), out.metric, when}, out);
 }
 
 // Reads one curve of each variant: thousands would take long.
@@ -224,11 +213,9 @@ void note_still_falling(const std::vector<FoundRun>& runs, Comparison& out) {
     const auto* found = run->summary->find(out.metric);
     const bool is_lowest = found && found->best && end <= found->best->value * kFalls;
     if (is_lowest && end > 0 && before >= kFalls * end)
-      parts.push_back(shown_value(out, of_value.first) + " by " + percent_text(1 - end / before));
+      parts.push_back(shown_value(out, of_value.first) + " by " + formatted("%.0f %%", 100 * (1 - end / before)));
   }
-  if (!parts.empty())
-    out.notes.push_back(out.metric + " still falls over the last tenth of the steps (" + join(parts) +
-                        "): after more train.steps the answer may be another");
+  if (!parts.empty()) add_note(note::kStillFalling, {out.metric, join(parts)}, out);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "ffn/base/error.hpp"
 #include "ffn/base/suggest.hpp"
+#include "ffn/compare/each.hpp"
 #include "ffn/compare/expect.hpp"
 #include "ffn/config/json_writer.hpp"
 #include "ffn/store/log.hpp"
@@ -117,8 +118,7 @@ void qualify(Comparison& c, const CompareConfig& asked) {
   const auto file = studies.size() == 1 ? file_of(*studies.begin()) : std::nullopt;
   if (file) qualify_study(c, asked, *studies.begin(), *file, reasons);
   else reasons.emplace_back(studies.size() == 1 ? "runs that belong to no study's plan" : "runs of several studies");
-  const bool has_pairs = std::any_of(c.facets.begin(), c.facets.end(), [](const Facet& facet) { return !facet.pairs.empty(); });
-  if (reasons.empty() || !has_pairs) return;
+  if (reasons.empty() || !any_pair(c, [](const PairResult&) { return true; })) return;
   std::string text = join(reasons, "; ");
   text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
   c.history.qualification = text + ": suggestive.";

@@ -7,6 +7,7 @@
 
 #include "ffn/base/error.hpp"
 #include "ffn/base/suggest.hpp"
+#include "ffn/compare/each.hpp"
 #include "ffn/compare/shown_names.hpp"
 
 namespace ffn {
@@ -55,17 +56,11 @@ bool in_facet(const Facet& facet, const Json& wanted) {
 // The value of `by` that a claim means: by itself, or by what people are shown for it, as a label.
 std::string value_meant(const Json& check, const Comparison& comparison) {
   std::string name = text_or_json(check["value"]), shown;
-  for (const auto& facet : comparison.facets) {
-    for (const auto& group : facet.groups) {
-      if (group.value == name) return name;
-      if (shown_value(comparison, group.value) == name) shown = group.value;
-    }
-  }
-  return shown.empty() ? name : shown;
-}
-
-bool has_group(const Facet& facet, const std::string& value) {
-  return std::any_of(facet.groups.begin(), facet.groups.end(), [&](const GroupResult& group) { return group.value == value; });
+  for_each_group(comparison, [&](const Facet&, const GroupResult& group) {
+    if (shown_value(comparison, group.value) == name) shown = group.value;
+  });
+  const bool is_value = any_group(comparison, [&](const GroupResult& group) { return group.value == name; });
+  return is_value || shown.empty() ? name : shown;
 }
 
 using ClaimOutcome = Expectation::Outcome;
@@ -112,7 +107,7 @@ class Judge {
     for (const auto& group : facet.groups) {
       if (group.value != value_) continue;
       if (group.num_pending > 0) return conclude("not finished", ClaimOutcome::not_shown);
-      if (const auto lost = group.num_diverged + group.num_failed; lost > 0 || !group.mean)
+      if (const auto lost = group.num_lost(); lost > 0 || !group.mean)
         return conclude(std::to_string(lost) + " of " + std::to_string(group.num_runs) + " runs diverged or failed", ClaimOutcome::refuted);
       std::ostringstream text;
       text << "mean " << *group.mean;
@@ -190,8 +185,8 @@ std::vector<Expectation> check_expectations(const Json& expect, const Comparison
       any = true;
       judge.facet(facet);
     }
-    const bool has_value = std::any_of(comparison.facets.begin(), comparison.facets.end(),
-                                       [&](const Facet& facet) { return has_group(facet, value_meant(item["check"], comparison)); });
+    const std::string value = value_meant(item["check"], comparison);
+    const bool has_value = any_group(comparison, [&](const GroupResult& group) { return group.value == value; });
     if (!any || !has_value) {
       expectation.outcome = ClaimOutcome::not_shown;
       expectation.is_asked = false;

@@ -10,6 +10,7 @@
 #include "ffn/base/side_by_side.hpp"
 #include "ffn/base/suggest.hpp"
 #include "ffn/compare/compare.hpp"
+#include "ffn/compare/note.hpp"
 #include "ffn/compare/run_keys.hpp"
 #include "ffn/compare/run_search.hpp"
 #include "ffn/config/accounting.hpp"
@@ -278,17 +279,13 @@ RunPlaces find_run_places(const std::vector<fs::path>& directories, TuningRuns t
 }
 
 std::vector<std::string> notes_about(const FoundRuns& found) {
-  const auto runs = [](std::size_t n) { return std::to_string(n) + (n == 1 ? " run is " : " runs are "); };
+  const auto runs = [](std::size_t n) { return std::to_string(n) + (n == 1 ? " run is" : " runs are"); };
   std::vector<std::string> notes;
   for (const auto& problem : found.damaged_studies) notes.push_back(problem);
-  if (!found.left_out.empty())
-    notes.push_back(runs(found.left_out.size()) + "left out, for damage: " + list_of(found.left_out) +
-                    " (the command that trained them trains them again; `ffn-train check` says more)");
-  if (!found.missing.empty())
-    notes.push_back(runs(found.missing.size()) + "not there, but listed in study.json: " + list_of(found.missing));
-  if (!found.extra.empty())
-    notes.push_back(runs(found.extra.size()) + "left out, being no part of the study (study.json): " + list_of(found.extra) +
-                    "; --all takes them in");
+  for (const auto& [kind, paths] :
+       {std::pair(&note::kLeftOut, &found.left_out), {&note::kMissing, &found.missing}, {&note::kExtra, &found.extra}}) {
+    if (!paths->empty()) notes.push_back(note_text(*kind, {runs(paths->size()), list_of(*paths)}));
+  }
   return notes;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ffn/compare/each.hpp"
 #include "ffn/compare/run_keys.hpp"
 #include "ffn/stats/summary.hpp"
 
@@ -28,7 +29,7 @@ double horizon_of(const stats::SurvivalCurve& curve) { return curve.follow_up > 
 
 // Runs of a group that are over and have no value though they log the metric: they count as the worst.
 std::size_t lost_runs(const GroupResult& group) {
-  const std::size_t over = group.num_done + group.num_diverged + group.num_failed;
+  const std::size_t over = group.num_over();
   return group.num_unmeasured == 0 && over > group.values.size() ? over - group.values.size() : 0;
 }
 
@@ -95,8 +96,7 @@ GroupResult summarise(const std::string& value, const std::vector<const FoundRun
 }
 
 void show_medians_of_hits(Comparison& out) {
-  const auto any_misses = [](const Facet& f) { return std::any_of(f.groups.begin(), f.groups.end(), has_misses); };
-  if (std::none_of(out.facets.begin(), out.facets.end(), any_misses)) return;
+  if (!any_group(out, has_misses)) return;
   out.shown = ShownCentre::median;
   for (auto& facet : out.facets) {
     for (auto& group : facet.groups) {
@@ -108,11 +108,8 @@ void show_medians_of_hits(Comparison& out) {
 }
 
 void choose_shown(Comparison& out) {
-  bool by_ranks = false;
-  for (const auto& facet : out.facets) {
-    for (const auto& pair : facet.pairs) by_ranks = by_ranks || pair.paired.test == stats::PairedTest::signed_rank;
-    for (const auto& group : facet.groups) by_ranks = by_ranks || lost_runs(group) > 0;
-  }
+  const bool by_ranks = any_pair(out, [](const PairResult& pair) { return pair.paired.test == stats::PairedTest::signed_rank; }) ||
+                        any_group(out, [](const GroupResult& group) { return lost_runs(group) > 0; });
   out.shown = by_ranks ? ShownCentre::median : out.as_ratios ? ShownCentre::geometric_mean : ShownCentre::mean;
   const double level = 1 - out.alpha, worst = out.higher_is_better ? -INFINITY : INFINITY;
   for (auto& facet : out.facets) {

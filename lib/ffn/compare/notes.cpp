@@ -5,7 +5,8 @@
 #include <set>
 
 #include "ffn/base/suggest.hpp"
-#include "ffn/compare/data_notes.hpp"
+#include "ffn/compare/each.hpp"
+#include "ffn/compare/note.hpp"
 #include "ffn/compare/run_keys.hpp"
 #include "ffn/compare/shown_names.hpp"
 #include "ffn/config/tuning.hpp"
@@ -44,13 +45,9 @@ void note_computing(const std::vector<FoundRun>& runs, Comparison& out) {
       for (const auto& [engine, count] : engines) hands.push_back((engines.size() > 1 ? std::to_string(count) + " by " : "by ") + engine);
       parts.push_back(value + " " + join(hands, " and "));
     }
-    out.notes.push_back((mixed ? "runs" : "variants") + std::string(" were computed differently, which rounds differently: ") +
-                        join(parts, "; "));
+    add_note(note::kMixedEngines, {mixed ? "runs" : "variants", join(parts, "; ")}, out);
   }
-  if (moved > 0)
-    out.notes.push_back(
-        std::to_string(moved) + (moved == 1 ? " run" : " runs") +
-        " went on under another engine or processor than they began with: bits may differ from those of an undisturbed run");
+  if (moved > 0) add_note(note::kMoved, {std::to_string(moved) + (moved == 1 ? " run" : " runs")}, out);
 }
 
 // A section that is there or not brings its keys along.
@@ -99,7 +96,7 @@ bool note_labels(const std::vector<FoundRun>& runs, const std::set<std::string>&
     parts.push_back("and " + std::to_string(parts.size() - kMost) + " more keys");
     parts.erase(parts.begin() + kMost, parts.end() - 1);
   }
-  if (!parts.empty()) out.notes.push_back("the variants differ in " + join(parts));
+  if (!parts.empty()) add_note(note::kLabels, {join(parts)}, out);
   return true;
 }
 
@@ -120,7 +117,7 @@ void note_what_goes_along(const std::vector<FoundRun>& runs, const std::vector<s
       said.insert(other);
       along.push_back(other + (determines(runs, other, key) ? "" : " (" + values_along(runs, key, other) + ")"));
     }
-    if (!along.empty()) out.notes.push_back(key + " does not vary alone: with it " + (along.size() == 1 ? "goes " : "go ") + join(along));
+    if (!along.empty()) add_note(note::kGoesAlong, {key, along.size() == 1 ? "goes" : "go", join(along)}, out);
   }
 }
 
@@ -132,31 +129,24 @@ void note_coarse_times(const std::vector<FoundRun>& runs, Comparison& out) {
     const std::int64_t own = found == run.keys.end() ? 1 : std::strtoll(found->second.c_str(), nullptr, 10);
     if (own < run.budget_steps) every = std::max(every, own);  // a run that is evaluated at its end alone has no times to tell apart
   }
-  bool many = false;
-  for (const auto& facet : out.facets) {
-    for (const auto& pair : facet.pairs) {
-      const bool never = pair.paired.missing_variant == pair.paired.num_seeds && pair.paired.missing_reference == pair.paired.num_seeds;
-      many = many || (2 * pair.paired.ties >= pair.paired.num_seeds && !never);
-    }
-  }
-  if (every > 1 && many)
-    out.notes.push_back("many pairs are tied, since runs are evaluated every " + std::to_string(every) +
-                        " steps: train.eval_every=" + std::to_string(std::max<std::int64_t>(1, every / 10)) + " would tell them apart");
+  const bool many = any_pair(out, [](const PairResult& pair) {
+    const bool never = pair.paired.missing_variant == pair.paired.num_seeds && pair.paired.missing_reference == pair.paired.num_seeds;
+    return 2 * pair.paired.ties >= pair.paired.num_seeds && !never;
+  });
+  if (every > 1 && many) add_note(note::kCoarseTimes, {std::to_string(every), std::to_string(std::max<std::int64_t>(1, every / 10))}, out);
 }
 
 // A hit is a hit; a run that was lost after it is none that one can use.
 void note_lost_after_hit(Comparison& out) {
   std::map<std::string, std::size_t> lost;
-  for (const auto& facet : out.facets) {
-    for (const auto& group : facet.groups) {
-      for (const auto& run : group.runs) lost[group.value] += run.state == RunState::diverged && run.value.has_value();
-    }
-  }
+  for_each_group(out, [&](const Facet&, const GroupResult& group) {
+    for (const auto& run : group.runs) lost[group.value] += run.state == RunState::diverged && run.value.has_value();
+  });
   std::vector<std::string> counts;
   for (const auto& [value, count] : lost) {
     if (count > 0) counts.push_back(shown_value(out, value) + ": " + std::to_string(count));
   }
-  if (!counts.empty()) out.notes.push_back("some runs reached the target and diverged later; their hits count (" + join(counts) + ")");
+  if (!counts.empty()) add_note(note::kLostAfterHit, {join(counts)}, out);
 }
 
 // Verdicts on layers of unlike sizes are verdicts on sizes, too.
@@ -170,22 +160,16 @@ void note_sizes(Comparison& out) {
                                                    [&](const auto& a, const auto& b) { return size_of(a) < size_of(b); });
     if (least == facet.groups.end() || size_of(*least) == 0 || size_of(*most) <= kAlike * size_of(*least)) continue;
     const auto shown = [&](const GroupResult& group) { return shown_value(out, group.value) + " has " + std::to_string(group.parameters); };
-    out.notes.push_back("sizes differ: " + shown(*least) + " parameters, " + shown(*most) +
-                        (out.facets.size() > 1 ? ", and so in other groups" : ""));
-    return;
+    return add_note(note::kSizes, {shown(*least), shown(*most), out.facets.size() > 1 ? ", and so in other groups" : ""}, out);
   }
 }
 
 void note_unmeasured(Comparison& out) {
   std::set<std::string> values;
-  for (const auto& facet : out.facets) {
-    for (const auto& group : facet.groups) {
-      if (group.num_unmeasured > 0) values.insert(shown_value(out, group.value));
-    }
-  }
-  if (!values.empty())
-    out.notes.push_back(out.metric + " is not measured with " + out.by + " = " + join({values.begin(), values.end()}) +
-                        ", and not compared there");
+  for_each_group(out, [&](const Facet&, const GroupResult& group) {
+    if (group.num_unmeasured > 0) values.insert(shown_value(out, group.value));
+  });
+  if (!values.empty()) add_note(note::kUnmeasured, {out.metric, out.by, join({values.begin(), values.end()})}, out);
 }
 
 // Choices by another metric than the compared one, choices at the ends of their grid, and what one choice leaves open.
@@ -193,26 +177,17 @@ void note_tuning(Comparison& out) {
   if (!out.tuned) return;
   const auto& tuned = *out.tuned;
   if (const auto same = tuning_metric(out.metric); tuned.metric != same)
-    out.notes.push_back("values were chosen by " + tuned.metric + " and are compared by " + out.metric +
-                        ", which other values may suit better; tune.metric=" + same + " chooses by what is compared");
-  for (std::size_t i = 0; i < tuned.keys.size(); ++i) {
+    add_note(note::kTunedByAnother, {tuned.metric, out.metric, same}, out);
+  for (const auto& key : tuned.keys) {
     std::vector<std::string> at_edge;
     for (const auto& variant : tuned.variants) {
-      if (std::find(variant.edge.begin(), variant.edge.end(), tuned.keys[i]) != variant.edge.end()) at_edge.push_back(variant.name);
+      if (std::find(variant.edge.begin(), variant.edge.end(), key) != variant.edge.end()) at_edge.push_back(variant.name);
     }
-    if (at_edge.empty()) continue;
-    out.notes.push_back(tuned.per_seed
-                            ? "half of the seeds or more chose the lowest " + tuned.keys[i] + " that was tried, or the highest, for " +
-                                  join(at_edge) +
-                                  ": a wider grid may do better (by itself it grows where the first 5 seeds together do best at its end)"
-                            : "the chosen " + tuned.keys[i] + " is the lowest or highest that was tried for " + join(at_edge) +
-                                  ": a wider grid may do better");
+    if (!at_edge.empty()) add_note(tuned.per_seed ? note::kSeedsAtEdge : note::kAtEdge, {key, join(at_edge)}, out);
   }
   if (tuned.variants.size() < 2 || tuned.per_seed) return;
   std::size_t judging_seeds = 0;
-  for (const auto& facet : out.facets) {
-    for (const auto& group : facet.groups) judging_seeds = std::max(judging_seeds, group.num_runs);
-  }
+  for_each_group(out, [&](const Facet&, const GroupResult& group) { judging_seeds = std::max(judging_seeds, group.num_runs); });
   if (auto caution = caution_about_one_choice(tuned.seeds, judging_seeds, out.min_effect); !caution.empty())
     out.notes.push_back(std::move(caution));
 }
@@ -223,16 +198,14 @@ std::string caution_about_one_choice(std::size_t tuning_seeds, std::size_t judgi
   constexpr std::size_t kMeasured = 5;
   constexpr std::size_t kSeedsForChosen = 20;
   if (judging_seeds >= kSeedsForChosen && min_effect > 0) return "";
-  const std::string here = tuning_seeds < kMeasured ? " (more with tune.seeds=" + std::to_string(tuning_seeds) + ")" : "";
-  return "one choice for all seeds: up to 23 % of studies give equal variants a verdict" + here + "; tune.retune=per_seed, or " +
-         (judging_seeds < kSeedsForChosen ? "20 seeds and a compare.min_effect" : "a compare.min_effect") + ", avoids it";
+  return note_text(note::kOneChoice, {tuning_seeds < kMeasured ? " (more with tune.seeds=" + std::to_string(tuning_seeds) + ")" : "",
+                                      judging_seeds < kSeedsForChosen ? "20 seeds and a compare.min_effect" : "a compare.min_effect"});
 }
 
 void note_constant(const std::vector<FoundRun>& runs, const std::vector<std::string>& varying, Comparison& out) {
   const auto values = ordered_values(runs, out.by);
   if (values.size() > 1) return;
-  out.notes.push_back(out.by + " does not vary (it is " + values[0] + " in every run), so by it there is nothing to compare; " +
-                      (varying.empty() ? "no key varies here" : "keys that vary here: " + join(varying)));
+  add_note(note::kConstant, {out.by, values[0], varying.empty() ? "no key varies here" : "keys that vary here: " + join(varying)}, out);
 }
 
 void add_notes(const std::vector<FoundRun>& runs, const std::vector<std::string>& varying, const std::set<std::string>& within,
@@ -253,23 +226,14 @@ void add_notes(const std::vector<FoundRun>& runs, const std::vector<std::string>
     lonely += facet.pairs.empty() && measured && num_values > 1;
   }
   const bool unjudged = out.metric == "seconds_to_target" || out.by.rfind("task.", 0) == 0 || out.mixed_scales;
-  if (lonely > 0 && !unjudged) {
-    out.notes.push_back(std::to_string(lonely) + " of " + std::to_string(out.facets.size()) + " groups have no pair with " + out.by +
-                        " = " + out.reference + " that is finished");
-  }
+  if (lonely > 0 && !unjudged)
+    add_note(note::kLonely, {std::to_string(lonely), std::to_string(out.facets.size()), out.by, out.reference}, out);
   note_computing(runs, out);
   std::set<std::int64_t> budgets;
   for (const auto& run : runs) budgets.insert(run.budget_steps);
   out.mixed_budgets = budgets.size() > 1;
-  if (budgets.size() > 1 && is_time) {
-    out.notes.push_back("budgets differ (" + std::to_string(*budgets.begin()) + " to " + std::to_string(*budgets.rbegin()) +
-                        " steps): pairs are compared up to the smaller one");
-  }
-  if (out.metric == "seconds_to_target") {
-    out.notes.push_back(
-        "seconds are shown, not judged: they tell how busy the machine was as well as what a variant costs; use steps_to_target or "
-        "flops_to_target");
-  }
+  if (budgets.size() > 1 && is_time) add_note(note::kBudgets, {std::to_string(*budgets.begin()), std::to_string(*budgets.rbegin())}, out);
+  if (out.metric == "seconds_to_target") add_note(note::kSeconds, {}, out);
 }
 
 }  // namespace ffn

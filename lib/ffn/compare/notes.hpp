@@ -15,6 +15,8 @@ namespace ffn {
 void add_notes(const std::vector<FoundRun>& runs, const std::vector<std::string>& varying, const std::set<std::string>& within,
                bool is_time, Comparison& comparison);
 
+void add_data_notes(const std::vector<FoundRun>& runs, Comparison& comparison);
+
 /// What one tuned choice for all seeds leaves to chance; empty where seeds and min_effect make up for it.
 std::string caution_about_one_choice(std::size_t tuning_seeds, std::size_t judging_seeds, double min_effect);
 

@@ -5,6 +5,8 @@
 
 #include "ffn/base/error.hpp"
 #include "ffn/base/suggest.hpp"
+#include "ffn/compare/each.hpp"
+#include "ffn/compare/note.hpp"
 #include "ffn/compare/shown_names.hpp"
 
 namespace ffn {
@@ -29,14 +31,6 @@ std::string noted(std::vector<std::string> parts) {
     parts.push_back("and " + std::to_string(all - kMostNoted) + " more");
   }
   return join(parts, "; ");
-}
-
-template <class Visit>
-void for_each_pair(const Comparison& c, Visit visit) {
-  for (const auto& facet : c.facets) {
-    for (const auto& pair : facet.pairs) visit(facet, pair);
-    for (const auto& pair : facet.further_pairs) visit(facet, pair);
-  }
 }
 
 // Its value, and what it is held against where that is not the study's reference.
@@ -107,13 +101,11 @@ void note_scale(const std::string& asked, Comparison& c) {
   });
   if (pairs == 0) return;
   const std::string form = c.as_ratios ? "ratios" : "differences";
-  if (asked == "ranks") c.notes.push_back("compared by ranks of " + form + ", as compare.scale asks");
-  else if (asked != "auto") c.notes.push_back("compared as " + form + ", as compare.scale asks");
-  else if (values == 0) c.notes.push_back("no run has a value of " + c.metric);
-  else if (c.as_ratios)
-    c.notes.push_back("compared as ratios, because " + c.metric + " is positive in all runs" + (missing > 0 ? " that have a value" : ""));
-  else if (!c.higher_is_better) c.notes.push_back("compared as differences, because " + c.metric + " is not positive in all runs");
-  if (!by_ranks.empty()) c.notes.push_back("by ranks: " + noted(std::move(by_ranks)));
+  if (asked != "auto") add_note(note::kScaleAsked, {(asked == "ranks" ? "by ranks of " : "as ") + form}, c);
+  else if (values == 0) add_note(note::kNoValue, {c.metric}, c);
+  else if (c.as_ratios) add_note(note::kRatios, {c.metric, missing > 0 ? " that have a value" : ""}, c);
+  else if (!c.higher_is_better) add_note(note::kDifferences, {c.metric}, c);
+  if (!by_ranks.empty()) add_note(note::kByRanks, {noted(std::move(by_ranks))}, c);
 }
 
 void note_bad_runs(Comparison& c) {
@@ -126,8 +118,9 @@ void note_bad_runs(Comparison& c) {
                      std::to_string(pair.bad->reference) + " of " + std::to_string(pair.paired.num_seeds) + " seeds" + place_of(c, facet));
   });
   if (!counts.empty())
-    c.notes.push_back("bad runs (" + c.metric + (any_limit ? " above 10 times the median of both sides, or no value" : " without a value") +
-                      "): " + noted(std::move(counts)));
+    add_note(note::kBadRuns,
+             {c.metric, any_limit ? "above 10 times the median of both sides, or no value" : "without a value", noted(std::move(counts))},
+             c);
 }
 
 }  // namespace ffn

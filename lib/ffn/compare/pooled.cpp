@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "ffn/base/error.hpp"
+#include "ffn/compare/note.hpp"
 #include "ffn/compare/run_keys.hpp"
 
 namespace ffn {
@@ -111,10 +112,8 @@ void note_crossed(Comparison& c) {
                 std::to_string(rows) + " × " + std::to_string(seeds) + " seeds";
     }
   }
-  c.notes.push_back("each seed counts by its mean over " + c.over +
-                    ", and the verdicts are about these values of it alone; learning curves are of the first");
-  if (!values.empty())
-    c.notes.push_back("intervals that cover other values like these, too (variant against " + c.reference + "): " + values);
+  add_note(note::kOver, {c.over}, c);
+  if (!values.empty()) add_note(note::kCrossed, {c.reference, values}, c);
 }
 
 }  // namespace ffn

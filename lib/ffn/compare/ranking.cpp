@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "ffn/compare/each.hpp"
+
 namespace ffn {
 
 bool is_time_metric(const std::string& metric) {
@@ -17,7 +19,7 @@ std::optional<double> shown_centre(const GroupResult& group) {
 std::optional<Rank> rank_of(const GroupResult& g) {
   const auto centre = shown_centre(g);
   if (!centre) return std::nullopt;
-  return Rank{g.num_hits, g.num_done + g.num_diverged + g.num_failed, *centre, g.num_diverged + g.num_failed};
+  return Rank{g.num_hits, g.num_over(), *centre, g.num_lost()};
 }
 
 bool ranks_before(const Comparison& c, const Rank& a, const Rank& b) {
@@ -44,11 +46,9 @@ std::vector<const GroupResult*> best_groups(const Comparison& c, const Facet& fa
 
 std::map<const GroupResult*, std::size_t> overall_places(const Comparison& c) {
   std::vector<std::pair<Rank, const GroupResult*>> ranked;
-  for (const auto& facet : c.facets) {
-    for (const auto& group : facet.groups) {
-      if (const auto rank = rank_of(group)) ranked.emplace_back(*rank, &group);
-    }
-  }
+  for_each_group(c, [&](const Facet&, const GroupResult& group) {
+    if (const auto rank = rank_of(group)) ranked.emplace_back(*rank, &group);
+  });
   std::stable_sort(ranked.begin(), ranked.end(), [&](const auto& a, const auto& b) { return ranks_before(c, a.first, b.first); });
   std::map<const GroupResult*, std::size_t> places;
   std::size_t place = 0;

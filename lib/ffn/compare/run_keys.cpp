@@ -8,6 +8,7 @@
 
 #include "ffn/base/error.hpp"
 #include "ffn/base/suggest.hpp"
+#include "ffn/compare/note.hpp"
 
 namespace ffn {
 
@@ -174,7 +175,7 @@ std::string same_text(const std::set<std::pair<std::string, std::string>>& same)
 
 }  // namespace
 
-std::vector<FoundRun> without_copies(std::vector<FoundRun> runs, const std::string& by, std::vector<std::string>& notes) {
+std::vector<FoundRun> without_copies(std::vector<FoundRun> runs, const std::string& by, Comparison& c) {
   std::vector<FoundRun> out;
   out.reserve(runs.size());
   std::map<std::string, std::string> seen;             // identity → variant
@@ -189,12 +190,9 @@ std::vector<FoundRun> without_copies(std::vector<FoundRun> runs, const std::stri
     if (!is_new && first->second != run.variant) same.insert({first->second, run.variant});
     if (is_new) out.push_back(std::move(run));
   }
-  if (out.size() < runs.size()) {
-    const std::size_t copies = runs.size() - out.size();
-    notes.push_back(std::to_string(copies) +
-                    (copies == 1 ? " run was found twice and is counted once" : " runs were found twice and are counted once") +
-                    same_text(same));
-  }
+  if (const std::size_t copies = runs.size() - out.size(); copies > 0)
+    add_note(note::kCopies,
+             {std::to_string(copies) + (copies == 1 ? " run was" : " runs were"), copies == 1 ? "is" : "are", same_text(same)}, c);
   // Failed runs have no summary; one of the same variant tells what a token costs.
   for (auto& run : out) {
     if (run.flops_per_token > 0) continue;

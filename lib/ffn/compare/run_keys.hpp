@@ -36,8 +36,8 @@ std::vector<FoundRun> without_computing(std::vector<FoundRun> runs, const std::s
 /// A formula that has a name is its name: what it is made of makes no keys of their own, unless one name stands for several.
 std::vector<FoundRun> with_formulas_by_name(std::vector<FoundRun> runs);
 
-/// A run that was trained alone and again within a study, or copied, is one replicate; `notes` gets how many there were.
-std::vector<FoundRun> without_copies(std::vector<FoundRun> runs, const std::string& by, std::vector<std::string>& notes);
+/// A run that was trained alone and again within a study, or copied, is one replicate; a note says how many there were.
+std::vector<FoundRun> without_copies(std::vector<FoundRun> runs, const std::string& by, Comparison& comparison);
 
 /// The most that any run has of TableConfig::held_out_per_training(); 0 where no table is split per seed.
 double held_out_per_training(const std::vector<FoundRun>& runs);

@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "ffn/base/side_by_side.hpp"
+#include "ffn/compare/each.hpp"
+#include "ffn/compare/note.hpp"
 
 namespace ffn {
 
@@ -13,10 +15,7 @@ namespace {
 
 std::vector<PairResult*> pairs_of(Comparison& c) {
   std::vector<PairResult*> pairs;
-  for (auto& facet : c.facets) {
-    for (auto* some : {&facet.pairs, &facet.further_pairs})
-      for (auto& pair : *some) pairs.push_back(&pair);
-  }
+  for_each_pair(c, [&](const Facet&, PairResult& pair) { pairs.push_back(&pair); });
   return pairs;
 }
 
@@ -38,7 +37,7 @@ void set_interval(PairResult& pair, const stats::Interval& interval) {
   if (paired.difference && of_mean) paired.difference->interval = interval;
 }
 
-void note_waiting_seeds(const std::vector<PairResult*>& pairs, std::vector<std::string>& notes) {
+void note_waiting_seeds(const std::vector<PairResult*>& pairs, Comparison& c) {
   std::size_t waiting = 0, looked_at = 0;
   for (const auto* pair : pairs) {
     if (pair->waiting_seeds >= waiting) {
@@ -46,9 +45,7 @@ void note_waiting_seeds(const std::vector<PairResult*>& pairs, std::vector<std::
       looked_at = pair->sequential->looked_at;
     }
   }
-  if (waiting > 0 && looked_at > 0)
-    notes.push_back("verdicts, differences and intervals are of the interim analysis at " + std::to_string(looked_at) + " seeds; up to " +
-                    std::to_string(waiting) + " more are finished and count at the next one");
+  if (waiting > 0 && looked_at > 0) add_note(note::kWaiting, {std::to_string(looked_at), std::to_string(waiting)}, c);
 }
 
 }  // namespace
@@ -91,7 +88,7 @@ void judge_sequentially(Comparison& c, const SequentialRequest& request, const P
   for (const std::size_t look : stats::interim_sample_sizes(request.maxima)) {
     if (look <= looked_at) c.sequential->sample_sizes.push_back(look);
   }
-  note_waiting_seeds(pairs, c.notes);
+  note_waiting_seeds(pairs, c);
   if (request.verdicts_only) return;
   side_by_side(std::max(1u, std::thread::hardware_concurrency()), pairs.size(), [&](std::size_t i) {
     pairs[i]->interim_analyses = stats::interim_analyses(pairs[i]->advantages, design);

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <set>
+#include <sstream>
 
 #include "ffn/base/suggest.hpp"
 #include "ffn/compare/run_keys.hpp"
-#include "ffn/compare/variant_name.hpp"
 
 namespace ffn {
 
@@ -111,6 +111,17 @@ Names names_of_values(const std::vector<FoundRun>& runs, const std::string& key,
 }
 
 }  // namespace
+
+std::vector<std::pair<std::string, std::string>> parts_of_variant(const std::string& name) {
+  std::vector<std::pair<std::string, std::string>> parts;
+  std::istringstream in(name);
+  for (std::string part; std::getline(in, part, '+');) {
+    const auto equals = part.find('=');
+    if (equals == std::string::npos || equals == 0 || equals + 1 == part.size()) return {};
+    parts.emplace_back(part.substr(0, equals), part.substr(equals + 1));
+  }
+  return parts;
+}
 
 std::string short_name(const std::string& key, const std::vector<std::string>& among) {
   std::size_t from = key.rfind('.');

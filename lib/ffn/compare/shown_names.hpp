@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ffn/compare/compare.hpp"
@@ -10,6 +11,9 @@ namespace ffn {
 
 /// The last part of a dotted key; where others among these end with it, too, as many parts as tell it from them: "lr", "norm kind".
 std::string short_name(const std::string& key, const std::vector<std::string>& among);
+
+/// "kind=gated+activation=silu" → {kind, gated}, {activation, silu}; nothing for a name of another form.
+std::vector<std::pair<std::string, std::string>> parts_of_variant(const std::string& name);
 
 /// Fills key_names and value_names for `by` and the keys that make facets: a variant is called by its label, a formula by its name, a
 /// file without its directory, and a section that is not there "no attention".

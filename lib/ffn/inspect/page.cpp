@@ -10,7 +10,7 @@
 #include "ffn/inspect/inspection_json.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/html.hpp"
-#include "ffn/report/shades.hpp"
+#include "ffn/report/style.hpp"
 
 namespace ffn::inspect {
 

@@ -6,15 +6,14 @@
 #include <map>
 
 #include "ffn/base/suggest.hpp"
-#include "ffn/report/answer_history.hpp"
+#include "ffn/compare/each.hpp"
+#include "ffn/config/sequential_seeds.hpp"
+#include "ffn/config/tuning.hpp"
 #include "ffn/report/answer_words.hpp"
-#include "ffn/report/cautions.hpp"
 #include "ffn/report/cells.hpp"
 #include "ffn/report/format.hpp"
-#include "ffn/report/leader.hpp"
-#include "ffn/report/more_comparisons.hpp"
-#include "ffn/report/shown.hpp"
 #include "ffn/report/tuned.hpp"
+#include "ffn/stats/power.hpp"
 
 namespace ffn {
 
@@ -22,22 +21,18 @@ namespace answer_detail {
 namespace {
 
 using stats::Verdict;
+using Holds = std::function<bool(const PairResult&)>;
+
+const std::string kNoBreak = "\u00a0";
 
 // A number and its sign stay on one line.
-std::string percent(double fraction) {
-  std::string text = format_percent(fraction, 0);
-  return text.replace(text.find(' '), 1, "\u00a0");
-}
-std::string level(double confidence) {
-  std::string text = format_level(confidence);
-  return text.replace(text.find(' '), 1, "\u00a0");
-}
+std::string unbroken(std::string text) { return text.replace(text.find(' '), 1, kNoBreak); }
 
 /// Pairs of one value with one other that came to one verdict.
 struct Found {
   std::string value, reference;
-  std::vector<const PairResult*> pairs;
-  std::vector<const Facet*> facets;
+  std::vector<const PairResult*> pairs = {};
+  std::vector<const Facet*> facets = {};
   std::vector<std::string> names = {};  ///< of several values together
 };
 
@@ -50,43 +45,31 @@ bool all_tied(const PairResult& pair) {
   return stats::is_same_with_every_seed(pair.paired) && pair.judgement.verdict != Verdict::too_few_seeds;
 }
 
-// A facet's pairs with this reference.
-const std::vector<PairResult>& pairs_with(const Comparison& c, const Facet& facet, const std::string& reference) {
-  return reference == c.reference ? facet.pairs : facet.further_pairs;
+Holds is(Verdict verdict) {
+  return [verdict](const PairResult& pair) { return pair.judgement.verdict == verdict && !all_tied(pair) && !has_nothing(pair); };
 }
 
-std::vector<Found> with_verdict(const Comparison& c, const std::function<bool(const PairResult&)>& holds) {
-  std::map<std::string, std::size_t> place;
-  for (const auto& value : values_of(c)) place.emplace(value, place.size() + 1);
-  std::map<std::pair<std::size_t, std::size_t>, Found> found;  // the study's reference first
-  for (const auto& facet : c.facets) {
-    for (const auto* pairs : {&facet.pairs, &facet.further_pairs}) {
-      for (const auto& pair : *pairs) {
-        if (!holds(pair)) continue;
-        const std::size_t reference = pair.reference == c.reference ? 0 : place.at(pair.reference);
-        auto& with = found.try_emplace({reference, place.at(pair.value)}, Found{pair.value, pair.reference, {}, {}}).first->second;
-        with.pairs.push_back(&pair);
-        with.facets.push_back(&facet);
-      }
-    }
-  }
+std::vector<Found> those(const Comparison& c, const Holds& holds) {
+  std::map<std::string, std::size_t> place{{c.reference, 0}};  // the study's reference first
+  for (const auto& value : values_of(c)) place.emplace(value, place.size());
+  std::map<std::pair<std::size_t, std::size_t>, Found> found;
+  for_each_pair(c, [&](const Facet& facet, const PairResult& pair) {
+    if (!holds(pair)) return;
+    auto& with = found.try_emplace({place.at(pair.reference), place.at(pair.value)}, Found{pair.value, pair.reference}).first->second;
+    with.pairs.push_back(&pair);
+    with.facets.push_back(&facet);
+  });
   std::vector<Found> out;
   for (auto& entry : found) out.push_back(std::move(entry.second));
   return out;
 }
 
-std::size_t facets_with(const Comparison& c, const Found& found) {
-  return static_cast<std::size_t>(std::count_if(c.facets.begin(), c.facets.end(), [&](const Facet& facet) {
-    const auto& pairs = pairs_with(c, facet, found.reference);
-    return std::any_of(pairs.begin(), pairs.end(),
-                       [&](const PairResult& pair) { return pair.value == found.value && pair.reference == found.reference; });
-  }));
-}
-
 // " at every expansion", " at expansion 4 and 8", " in 3 of 12 groups"; nothing where there is one facet.
 std::string where(const Comparison& c, const Found& found) {
-  const std::size_t all = facets_with(c, found), some = found.facets.size();
   if (c.facets.size() < 2) return "";
+  std::size_t all = 0;
+  for_each_pair(c, [&](const Facet&, const PairResult& pair) { all += pair.value == found.value && pair.reference == found.reference; });
+  const std::size_t some = found.facets.size();
   const std::string key = only_key(c);
   if (some == all && all > 1) return key.empty() ? " in every group" : " at every " + key;
   if (key.empty() || some > kMostNamed) return " in " + std::to_string(some) + " of " + std::to_string(all) + " groups";
@@ -100,62 +83,40 @@ std::string where(const Comparison& c, const Found& found) {
   return named ? " with " + enumeration(at) : " at " + key + " " + enumeration(at);
 }
 
-// ", by 8.3 % (95 % interval 3.0 to 12.1 %)", ", by a factor of 120 to 830".
-std::string by_which_ratio(const Comparison& c, const Found& found) {
-  const std::string before = c.ratio_form == stats::RatioForm::factor ? ", by a factor of " : ", by ";
-  const std::string unit = c.ratio_form == stats::RatioForm::factor ? "" : "\u00a0%";
-  const auto size = [&](const PairResult& pair, double x) { return stats::RatioText(*pair.paired.effect, c.ratio_form).size(x); };
-  if (found.pairs.size() == 1) {
-    const auto& effect = *found.pairs[0]->paired.effect;
-    double near = effect.interval.low, far = effect.interval.high;
-    if (std::abs(near) > std::abs(far)) std::swap(near, far);
-    const bool one_sided = near * far > 0 && std::isfinite(far) && !effect.interval.empty();
-    return before + size(*found.pairs[0], effect.value) + unit +
-           (one_sided
-                ? " (" + level(1 - c.alpha) + " interval " + size(*found.pairs[0], near) + " to " + size(*found.pairs[0], far) + unit + ")"
-                : "");
-  }
-  const auto [least, most] = std::minmax_element(found.pairs.begin(), found.pairs.end(), [](const PairResult* a, const PairResult* b) {
-    return std::abs(a->paired.effect->value) < std::abs(b->paired.effect->value);
-  });
-  const auto width = [](const PairResult& pair) { return pair.paired.effect->interval.high - pair.paired.effect->interval.low; };
-  const auto& wider = width(**least) > width(**most) ? **least : **most;  // one number of digits for both
-  const std::string low = size(wider, (*least)->paired.effect->value), high = size(wider, (*most)->paired.effect->value);
-  return before + (low == high ? low : low + " to " + high) + unit;
-}
-
-// ", by 14 to 17 steps"; of one pair with its interval.
+// ", by 14 to 17 steps", ", by a factor of 120 to 830"; of one pair with its interval: ", by 8.3 % (95 % interval 3.0 to 12.1 %)".
 std::string by_how_much(const Comparison& c, const Found& found) {
   std::vector<Effect> effects;
   for (const auto* pair : found.pairs) {
     const auto effect = effect_of(*pair);
-    if (effect && std::isfinite(effect->size)) effects.push_back(*effect);
+    if (!effect || !std::isfinite(effect->size)) return "";
+    effects.push_back(*effect);
   }
-  if (effects.size() != found.pairs.size()) return "";
   if (std::all_of(effects.begin(), effects.end(), [](const Effect& e) { return e.size == 0; })) return "";  // ties on most seeds
-  if (c.as_ratios) return by_which_ratio(c, found);
-  const auto size = [&](double x, const Effect& e) { return number_of(c, std::abs(x), (e.high - e.low) / 2); };
-  if (effects.size() == 1) {
-    const auto& e = effects[0];
-    const bool one_sided = e.low * e.high > 0 && std::isfinite(e.low) && std::isfinite(e.high) && !e.empty();
-    const double near = std::min(std::abs(e.low), std::abs(e.high)), far = std::max(std::abs(e.low), std::abs(e.high));
-    return ", by " + size(e.size, e) + unit_of(c.metric) +
-           (one_sided ? " (" + level(1 - c.alpha) + " interval " + size(near, e) + " to " + size(far, e) + ")" : "");
-  }
   const auto [least, most] = std::minmax_element(effects.begin(), effects.end(),
                                                  [](const Effect& a, const Effect& b) { return std::abs(a.size) < std::abs(b.size); });
-  double half = 0;  // one number of digits for both
+  const auto& wider = least->high - least->low > most->high - most->low ? least : most;  // one number of digits for all
+  double half = 0;
   for (const auto& e : effects) half = std::max(half, std::isfinite(e.high - e.low) ? (e.high - e.low) / 2 : 0);
-  if (least->size != 0) half = std::min(half, std::abs(least->size));
-  const std::string low = number_of(c, std::abs(least->size), half), high = number_of(c, std::abs(most->size), half);
-  return ", by " + (low == high ? low : low + " to " + high) + unit_of(c.metric);
+  if (effects.size() > 1 && least->size != 0) half = std::min(half, std::abs(least->size));
+  const auto& of_ratio = *found.pairs[static_cast<std::size_t>(wider - effects.begin())]->paired.effect;
+  const auto text = [&](double x) {
+    return c.as_ratios ? stats::RatioText(of_ratio, c.ratio_form).size(x) : number_of(c, std::abs(x), half);
+  };
+  const bool is_factor = c.as_ratios && c.ratio_form == stats::RatioForm::factor;
+  const std::string percent = c.as_ratios && !is_factor ? kNoBreak + "%" : "", unit = c.as_ratios ? percent : unit_of(c.metric);
+  const std::string low = text(least->size), high = text(most->size);
+  const std::string size = (is_factor ? ", by a factor of " : ", by ") + (low == high ? low : low + " to " + high) + unit;
+  double near = least->low, far = least->high;
+  if (std::abs(near) > std::abs(far)) std::swap(near, far);
+  if (effects.size() > 1 || !(near * far > 0) || !std::isfinite(far) || least->empty()) return size;
+  return size + " (" + unbroken(format_level(1 - c.alpha)) + " interval " + text(near) + " to " + text(far) + percent + ")";
 }
 
 // "40 to 68 %".
 std::string percents(const std::vector<double>& fractions) {
   const auto [least, most] = std::minmax_element(fractions.begin(), fractions.end());
-  const std::string low = percent(*least), high = percent(*most);
-  return low == high ? low : low.substr(0, low.find("\u00a0")) + " to " + high;
+  const std::string low = unbroken(format_percent(*least, 0)), high = unbroken(format_percent(*most, 0));
+  return low == high ? low : low.substr(0, low.find(kNoBreak)) + " to " + high;
 }
 
 // "; 100 fresh seeds would tell with a chance of about 40 to 68 % if there is a difference, 20 to 51 % overall": of the numbers of seeds
@@ -164,8 +125,8 @@ std::string chances_text(const std::vector<Found>& undecided) {
   std::map<std::size_t, std::vector<double>> if_different, overall;
   std::size_t pairs = 0;
   for (const auto& found : undecided) {
+    pairs += found.pairs.size();
     for (const auto* pair : found.pairs) {
-      ++pairs;
       for (const auto& chance : pair->judgement.chances) {
         if_different[chance.num_seeds].push_back(chance.if_different);
         overall[chance.num_seeds].push_back(chance.overall);
@@ -184,9 +145,9 @@ std::string chances_text(const std::vector<Found>& undecided) {
 }
 
 // Names and places of what was found against each reference, the study's first.
-std::vector<std::pair<std::string, std::vector<std::string>>> by_reference(const Comparison& c, const std::vector<Found>& all) {
+std::vector<std::pair<std::string, std::vector<std::string>>> by_reference(const Comparison& c, const Holds& holds) {
   std::vector<std::pair<std::string, std::vector<std::string>>> out;
-  for (const auto& found : all) {
+  for (const auto& found : those(c, holds)) {
     if (out.empty() || out.back().first != found.reference) out.push_back({found.reference, {}});
     out.back().second.push_back(name_of(c, found.value) + where(c, found));
   }
@@ -210,40 +171,50 @@ std::vector<Found> together(const Comparison& c, const std::vector<Found>& all) 
   return out;
 }
 
-std::string how_sure(const Comparison& c) {
-  const auto has_value = [](const Facet& f) {
-    return std::any_of(f.pairs.begin(), f.pairs.end(), [](const PairResult& pair) { return !has_nothing(pair); });
-  };
-  if (std::none_of(c.facets.begin(), c.facets.end(), has_value))
-    return has_pairs(c) && !is_time_metric(c.metric) ? " No run has a value of " + c.metric + "." : "";
-  const auto is = [](Verdict verdict) {
-    return [verdict](const PairResult& pair) { return pair.judgement.verdict == verdict && !all_tied(pair) && !has_nothing(pair); };
-  };
+// "how gelu and silu differ from relu depends on expansion": the values with an interaction that is sure; empty where none is.
+std::string sure_interactions(const Comparison& c) {
+  std::vector<std::string> values, names;
+  for (const auto& contrast : c.contrasts) {
+    const auto& value = contrast.pair.value;
+    if (contrast.is_main_effect() || !is_different(contrast.pair) || (!values.empty() && values.back() == value)) continue;
+    values.push_back(value);
+    names.push_back(names.empty() ? name_of(c, value) : shown_value(c, value));
+  }
+  return names.empty() ? ""
+                       : "how " + enumeration(names) + (names.size() == 1 ? " differs from " : " differ from ") +
+                             shown_value(c, c.reference) + " depends on " + shown_key(c, c.interaction_key);
+}
+
+std::vector<std::string> sure_parts(const Comparison& c) {
   std::vector<std::string> sure;
   for (const auto verdict : {Verdict::better, Verdict::worse}) {
-    for (const auto& found : together(c, with_verdict(c, is(verdict)))) {
-      const std::string than = std::string(stats::to_string(verdict)) + " than ";
-      const bool all_others = found.names.size() > kMostNamed && found.names.size() + 1 == values_of(c).size();
-      sure.push_back((all_others ? "all " + std::to_string(found.names.size()) + " others" : enumeration(found.names)) +
-                     (found.names.size() > 1 ? " are " : " is ") + than + shown_value(c, found.reference) + where(c, found) +
-                     by_how_much(c, found) + cautions(c, found.pairs));
+    for (const auto& found : together(c, those(c, is(verdict)))) {
+      const std::size_t names = found.names.size();
+      const bool all_others = names > kMostNamed && names + 1 == values_of(c).size();
+      sure.push_back((all_others ? "all " + std::to_string(names) + " others" : enumeration(found.names)) + (names > 1 ? " are " : " is ") +
+                     stats::to_string(verdict) + " than " + shown_value(c, found.reference) + where(c, found) + by_how_much(c, found) +
+                     cautions(c, found.pairs));
     }
   }
-  const auto same = by_reference(c, with_verdict(c, is(Verdict::no_meaningful_difference)));
-  const auto unsure = by_reference(c, with_verdict(c, is(Verdict::undecided)));
-  const auto tied = by_reference(c, with_verdict(c, [](const PairResult& pair) { return all_tied(pair); }));
-  const auto nothing = by_reference(c, with_verdict(c, has_nothing));
-  std::string text;
   if (sure.size() > 2 * kMostNamed) {
     const std::size_t more = sure.size() - 2 * kMostNamed;
     sure.resize(2 * kMostNamed);
     sure.push_back(std::to_string(more) + " more verdicts");
   }
   if (const auto interactions = sure_interactions(c); !interactions.empty()) sure.push_back(interactions);
+  return sure;
+}
+
+std::string how_sure(const Comparison& c) {
+  const std::string no_value = is_time_metric(c.metric) ? "got to the target" : "has a value of " + c.metric;
+  if (!any_pair(c, [](const PairResult& pair) { return !has_nothing(pair); }))
+    return has_pairs(c) && !is_time_metric(c.metric) ? " No run " + no_value + "." : "";
+  const auto sure = sure_parts(c);
+  const auto same = by_reference(c, is(Verdict::no_meaningful_difference)), unsure = by_reference(c, is(Verdict::undecided));
   const bool is_sure = c.history.qualification.empty();
   const std::string of = (c.scope.empty() ? "" : " " + c.scope) + (c.alpha > CompareConfig().alpha ? " at " + format_level(c.alpha) : "");
   const std::string sure_word = is_sure ? " Sure" + of : " Suggestive";
-  if (!sure.empty()) text += sure_word + ": " + join(sure, "; ") + ".";
+  std::string text = sure.empty() ? "" : sure_word + ": " + join(sure, "; ") + ".";
   for (const auto& [reference, names] : same)
     text += (!is_sure     ? " Suggestive, within "
              : of.empty() ? " Sure that it is within "
@@ -255,50 +226,75 @@ std::string how_sure(const Comparison& c) {
     std::vector<std::string> parts;
     for (const auto& [reference, names] : unsure)
       parts.push_back(enumeration(names) + (named ? " against " + shown_value(c, reference) : ""));
-    const std::string chances = chances_text(with_verdict(c, is(Verdict::undecided)));
-    text += " Not sure: " + join(parts, ", ") + (chances.empty() && c.splits_rows ? "; more rows would tell, more seeds hardly" : chances) +
-            ".";
+    const std::string chances = chances_text(those(c, is(Verdict::undecided)));
+    text += " Not sure: " + join(parts) + (chances.empty() && c.splits_rows ? "; more rows would tell, more seeds hardly" : chances) + ".";
   }
-  if (has_unsure_interactions(c)) text += " Not sure whether a difference depends on " + shown_key(c, c.interaction_key) + ".";
-  for (const auto& [reference, names] : tied)
+  const auto is_open = [](const ContrastResult& x) { return x.is_main_effect() || x.pair.judgement.verdict == Verdict::undecided; };
+  if (!c.contrasts.empty() && std::all_of(c.contrasts.begin(), c.contrasts.end(), is_open))
+    text += " Not sure whether a difference depends on " + shown_key(c, c.interaction_key) + ".";
+  for (const auto& [reference, names] : by_reference(c, all_tied))
     text += " The same as " + shown_value(c, reference) + " with every seed: " + enumeration(names) + ".";
-  for (const auto& [reference, names] : nothing)
-    text += " With " + enumeration(names) + " no run " + (is_time_metric(c.metric) ? "got to the target" : "has a value of " + c.metric) +
-            ", nor with " + shown_value(c, reference) + (c.facets.size() > 1 ? " there." : ".");
-  for (const auto& found : with_verdict(c, is(Verdict::too_few_seeds))) {
-    const auto& pair = *found.pairs[0];
-    return text + " " + std::to_string(pair.paired.num_seeds) + (pair.paired.num_seeds == 1 ? " seed is" : " seeds are") +
-           " too few for a verdict; at least " + std::to_string(pair.judgement.seeds_for_verdict) + " are needed.";
-  }
-  return text;
+  for (const auto& [reference, names] : by_reference(c, has_nothing))
+    text += " With " + enumeration(names) + " no run " + no_value + ", nor with " + shown_value(c, reference) +
+            (c.facets.size() > 1 ? " there." : ".");
+  const auto too_few = those(c, is(Verdict::too_few_seeds));
+  if (too_few.empty()) return text;
+  const auto& pair = *too_few[0].pairs[0];
+  return text + " " + std::to_string(pair.paired.num_seeds) + (pair.paired.num_seeds == 1 ? " seed is" : " seeds are") +
+         " too few for a verdict; at least " + std::to_string(pair.judgement.seeds_for_verdict) + " are needed.";
 }
 
 // " Settled after 24 seeds of at most 200."
 std::string how_far(const Comparison& c) {
   if (!c.sequential || c.sequential->sample_sizes.empty()) return "";
-  const auto& [maxima, comparisons, sample_sizes, open] = *c.sequential;
-  const std::string seeds = std::to_string(sample_sizes.back()), most = std::to_string(maxima.back());
-  if (open == 0) return " Settled after " + seeds + " seeds of at most " + most + ".";
-  if (sample_sizes.back() < maxima.back()) return " Not settled yet after " + seeds + " seeds of at most " + most + ".";
-  return " Not settled by the maximum of " + most + " seeds: a larger seeds.max goes on from here and keeps the error rate.";
+  const auto seeds = c.sequential->sample_sizes.back(), most = c.sequential->maxima.back();
+  const std::string after = " after " + std::to_string(seeds) + " seeds of at most " + std::to_string(most) + ".";
+  if (c.sequential->open == 0) return " Settled" + after;
+  if (seeds < most) return " Not settled yet" + after;
+  return " Not settled by the maximum of " + std::to_string(most) +
+         " seeds: a larger seeds.max goes on from here and keeps the error rate.";
+}
+
+// " Other question than declared: metric: suggestive. Fresh seeds give a sure answer: …"; empty if the answer is sure, or no verdict is
+// possible.
+std::string qualification_text(const Comparison& c) {
+  const auto& [qualification, claims, last_seed, is_repeatable] = c.history;
+  if (qualification.empty() || !any_pair(c, [](const PairResult& pair) { return pair.judgement.verdict != Verdict::too_few_seeds; }))
+    return "";
+  const std::string text = " " + qualification;
+  if (num_pending(c) > 0) return text + " The study's command trains the rest.";
+  const auto most = static_cast<std::int64_t>(c.splits_rows ? stats::kEnoughSplits : SequentialSeeds().max);
+  if (!is_repeatable || last_seed >= kFirstTuningSeed - most)
+    return text + " A study of fresh seeds that asks this question first gives a sure answer.";
+  return text + " Fresh seeds give a sure answer: the study's command with name=fresh 'seeds=" + fresh_seeds(c, last_seed + 1) +
+         "' in place of its own.";
 }
 
 }  // namespace
 }  // namespace answer_detail
 
+std::string fresh_seeds(const Comparison& c, std::int64_t first) {
+  if (!c.splits_rows) return "{\"until\":\"settled\",\"first\":" + std::to_string(first) + "}";
+  std::vector<std::string> list;
+  for (std::size_t i = 0; i < stats::kEnoughSplits; ++i) list.push_back(std::to_string(first + static_cast<std::int64_t>(i)));
+  return "[" + join(list, ",") + "]";
+}
+
+std::string claim_text(const Expectation& claim) { return claim.claim + (claim.is_after_results ? " (after the results)" : ""); }
+
 std::string answer_text(const Comparison& c) {
+  using namespace answer_detail;
   if (c.facets.empty()) return "";
-  std::string text = answer_detail::who_leads(c) + answer_detail::how_sure(c);
+  std::string text = who_leads(c) + how_sure(c);
   if (c.tuned) text += " " + tuned_sentence(*c.tuned);
   if (!c.rate.empty() && !text.empty()) text += " This is at lr " + c.rate + "; tuning may change it.";
-  text += answer_detail::how_far(c);
-  if (text.empty()) return "";
-  return (text[0] == ' ' ? text.substr(1) : text) + qualification_text(c);
+  text += how_far(c);
+  return text.empty() ? "" : (text[0] == ' ' ? text.substr(1) : text) + qualification_text(c);
 }
 
 std::string plain_answer(const Comparison& c) {
   std::string text = answer_text(c);
-  const std::string no_break = "\u00a0";
+  const auto& no_break = answer_detail::kNoBreak;
   for (auto at = text.find(no_break); at != std::string::npos; at = text.find(no_break, at)) text.replace(at, no_break.size(), " ");
   return text;
 }

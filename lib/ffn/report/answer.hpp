@@ -14,4 +14,16 @@ std::string answer_text(const Comparison& comparison);
 /// The same for data: without no-break spaces.
 std::string plain_answer(const Comparison& comparison);
 
+/// The conditions that all runs share, in a line below the answer: "XOR of 2 bits · until accuracy ≥ 0.99 · d_model 8 · 594 parameters ·
+/// AdamW 0.01 · 1,000 steps", without what varies, and without a target that nothing depends on.
+std::string conditions_text(const Comparison& comparison);
+/// " after 200 steps": where every run takes so many; nothing of times, and where a target or early stopping ends a run.
+std::string after_steps(const Comparison& comparison);
+
+/// The value of `seeds` of a study that goes on asking: until settled, or as many as help where each splits the same rows of a table.
+std::string fresh_seeds(const Comparison& comparison, std::int64_t first);
+
+/// "claim, added after the results", for a person.
+std::string claim_text(const Expectation& claim);
+
 }  // namespace ffn

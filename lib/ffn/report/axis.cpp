@@ -142,10 +142,9 @@ std::vector<Tick> ticks(const Axis& axis, int count) {
   return linear_labels(axis, count);
 }
 
-Axis axis_for(std::vector<double> values, AxisKind kind, bool with_zero) {
+Axis axis_for(std::vector<double> values, AxisKind kind) {
   const auto unusable = [&](double x) { return !std::isfinite(x) || (kind != AxisKind::linear && x <= 0); };
   values.erase(std::remove_if(values.begin(), values.end(), unusable), values.end());
-  if (with_zero && kind == AxisKind::linear) values.push_back(0);
   if (values.empty()) values.push_back(kind == AxisKind::linear ? 0 : 1);
   const auto [least, most] = std::minmax_element(values.begin(), values.end());
   const double low = std::clamp(*least, kind == AxisKind::linear ? -kMost : kLeastPositive, kMost), high = std::clamp(*most, low, kMost);
@@ -167,18 +166,6 @@ std::string with_power(double value) {
   const std::string whole = text;
   const auto e = whole.find('e');
   return (value < 0 ? "−" : "") + whole.substr(0, e) + "·10" + superscript(std::stoi(whole.substr(e + 1)));
-}
-
-std::string tick_label(double value) {
-  const double size = std::abs(value);
-  std::string text;
-  if (value == 0) return "0";
-  if (size < 1e-3 || size >= 1e12) text = power_label(size);
-  else if (size >= 1e9) text = plain(size / 1e9) + "G";
-  else if (size >= 1e6) text = plain(size / 1e6) + "M";
-  else if (size >= 1e4) text = plain(size / 1e3) + "k";
-  else text = plain(size);
-  return value < 0 ? "−" + text : text;
 }
 
 }  // namespace ffn::pictures

@@ -36,11 +36,8 @@ std::vector<double> linear_ticks(double low, double high, int count);
 std::vector<Tick> ticks(const Axis& axis, int count);
 
 /// The ends of an axis for these values: a little wider, and never of no length, also where the values differ by rounding alone. They are
-/// finite. `with_zero`: a bar or a difference is seen from there.
-Axis axis_for(std::vector<double> values, AxisKind kind, bool with_zero = false);
-
-/// "1", "0.25", "12k", "10⁻⁴", "2·10⁻⁶"; − is U+2212.
-std::string tick_label(double value);
+/// finite.
+Axis axis_for(std::vector<double> values, AxisKind kind);
 
 /// With three significant digits and a power of ten as axes have it: "1.10·10⁻⁵", "−2.00·10⁻⁶". Of a finite number other than 0.
 std::string with_power(double value);

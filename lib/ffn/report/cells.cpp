@@ -2,20 +2,40 @@
 
 #include <algorithm>
 #include <cmath>
+#include <sstream>
 
+#include "ffn/compare/each.hpp"
 #include "ffn/report/format.hpp"
 
 namespace ffn {
 
+std::optional<Effect> effect_of(const PairResult& pair) {
+  const auto& effect = pair.paired.effect;
+  if (!effect) return std::nullopt;
+  const auto& i = effect->interval;
+  return Effect{effect->value, i.low, i.high, i.low_open, i.high_open};
+}
+
+bool has_wide_centres(const Comparison& c) {
+  return c.as_ratios && any_group(c, [](const GroupResult& g) {
+           return g.centre && !g.centre->interval.unbounded() && g.centre->interval.high > 1.5 * g.centre->interval.low;
+         });
+}
+
+std::string margin_as_factor(const Comparison& c) {
+  std::ostringstream factor;
+  factor.precision(4);  // as verdict_sentence() has it
+  factor << 1 + c.min_effect;
+  return "factor of " + factor.str();
+}
+
 bool has_pairs(const Comparison& c) {
-  return std::any_of(c.facets.begin(), c.facets.end(), [](const Facet& f) { return !f.pairs.empty(); });
+  return any_pair(c, [](const PairResult&) { return true; });
 }
 
 bool has_misses(const Comparison& c) { return is_time_metric(c.metric) && c.shown == ShownCentre::median; }
 
-std::string hits_cell(const GroupResult& g) {
-  return std::to_string(g.num_hits) + " of " + std::to_string(g.num_done + g.num_diverged + g.num_failed);
-}
+std::string hits_cell(const GroupResult& g) { return std::to_string(g.num_hits) + " of " + std::to_string(g.num_over()); }
 
 bool is_different(const PairResult& pair) {
   return pair.judgement.verdict == stats::Verdict::better || pair.judgement.verdict == stats::Verdict::worse;
@@ -84,12 +104,10 @@ std::string difference_text(const Comparison& c, const PairResult& pair, double 
 
 NumberUnit::NumberUnit(const Comparison& c) {
   double largest = 0;
-  for (const auto& facet : c.facets) {
-    for (const auto& g : facet.groups) {
-      const auto x = shown_centre(g);
-      if (x && std::isfinite(*x)) largest = std::max(largest, std::abs(*x));
-    }
-  }
+  for_each_group(c, [&](const Facet&, const GroupResult& g) {
+    const auto x = shown_centre(g);
+    if (x && std::isfinite(*x)) largest = std::max(largest, std::abs(*x));
+  });
   if (largest > 0 && (largest < 1e-3 || largest >= 1e6)) exponent = static_cast<int>(std::floor(std::log10(largest)));
 }
 
@@ -104,52 +122,39 @@ std::string NumberUnit::header(std::string name) const {
 }
 
 std::string seeds_text(const GroupResult& g) {
-  const auto over = g.num_done + g.num_diverged + g.num_failed;
-  std::string text = std::to_string(over);
-  if (over < g.num_runs) text += " of " + std::to_string(g.num_runs);
-  if (g.num_diverged + g.num_failed > 0)
-    text += ", " + std::to_string(g.num_diverged + g.num_failed) +
-            (g.num_failed == 0     ? " diverged"
-             : g.num_diverged == 0 ? " failed"
-                                   : " lost");
+  std::string text = std::to_string(g.num_over());
+  if (g.num_over() < g.num_runs) text += " of " + std::to_string(g.num_runs);
+  if (g.num_diverged > 0) text += ", " + std::to_string(g.num_diverged) + " diverged";
+  if (g.num_failed > 0) text += ", " + std::to_string(g.num_failed) + " failed";
   return text;
 }
 
 std::optional<std::size_t> same_seeds(const Comparison& c) {
   std::optional<std::size_t> seeds;
-  for (const auto& facet : c.facets) {
-    for (const auto& g : facet.groups) {
-      if (g.num_done != g.num_runs || (seeds && *seeds != g.num_done)) return std::nullopt;
-      seeds = g.num_done;
-    }
-  }
-  return seeds;
+  bool same = true;
+  for_each_group(c, [&](const Facet&, const GroupResult& g) {
+    same = same && g.num_done == g.num_runs && seeds.value_or(g.num_done) == g.num_done;
+    seeds = g.num_done;
+  });
+  return same ? seeds : std::nullopt;
 }
 
 std::string metric_header(const std::string& metric) {
   return metric == "steps_to_target" ? "steps" : metric == "flops_to_target" ? "FLOPs" : metric == "seconds_to_target" ? "seconds" : metric;
 }
 
-namespace {
-
-std::string difference_from_reference(const Comparison& c) {
-  const std::string reference = shown_value(c, c.reference);
-  if (!c.as_ratios) return "vs " + reference;
-  return c.ratio_form == stats::RatioForm::percent ? "in percent of " + reference : "ratio to " + reference + ", ÷2 being half of it";
-}
-
-}  // namespace
-
 std::string short_caption(const Comparison& c) {
   const auto seeds = same_seeds(c);
-  const bool several = std::any_of(c.facets.begin(), c.facets.end(), [](const Facet& f) {
-    return std::any_of(f.groups.begin(), f.groups.end(), [](const GroupResult& g) { return g.values.size() > 1; });
-  });
+  const std::string reference = shown_value(c, c.reference);
+  const bool several = any_group(c, [](const GroupResult& g) { return g.values.size() > 1; });
   return c.metric + ", " + (c.higher_is_better ? "higher" : "lower") + " is better" +
          (has_misses(c) ? "; median of the runs that got there" + (several ? " " + interval_form(c, " interval") : "")
           : several ? "; " + centre_name(c) + (seeds ? " of " + std::to_string(*seeds) + " seeds " : " ") + interval_form(c, " interval")
                     : "") +
-         (has_pairs(c) ? "; " + difference_from_reference(c) : "");
+         (!has_pairs(c)                               ? ""
+          : !c.as_ratios                              ? "; vs " + reference
+          : c.ratio_form == stats::RatioForm::percent ? "; in percent of " + reference
+                                                      : "; ratio to " + reference + ", ÷2 being half of it");
 }
 
 }  // namespace ffn

@@ -1,13 +1,29 @@
-// What a comparison's tables have in common, in the terminal and on a page: single cells, and the line above them.
+// Single cells of a comparison as people see them in sentences, tables and pictures, and the line above a table.
 #pragma once
 
 #include <optional>
 #include <string>
 
 #include "ffn/compare/compare.hpp"
-#include "ffn/report/shown.hpp"
+#include "ffn/compare/ranking.hpp"
+#include "ffn/compare/shown_names.hpp"
 
 namespace ffn {
+
+/// What the effect of a pair is shown by, in the metric's units or, of ratios, as their logarithm: of what its test judges, so that
+/// interval and verdict agree.
+struct Effect {
+  double size, low, high;
+  bool low_open = false, high_open = false;                                              ///< the limit itself is outside
+  bool empty() const { return low > high || (low == high && (low_open || high_open)); }  ///< the test rejects every value
+};
+std::optional<Effect> effect_of(const PairResult& pair);
+
+/// Some variant's interval spans more than a factor of 1.5: numbers then get two digits each, and intervals their limits, not a ±.
+bool has_wide_centres(const Comparison& comparison);
+
+/// Of ratios, compare.min_effect as it is tested: "factor of 1.4".
+std::string margin_as_factor(const Comparison& comparison);
 
 /// Some runs did not get to their target: the table counts those that did.
 bool has_misses(const Comparison& comparison);

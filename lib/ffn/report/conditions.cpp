@@ -1,10 +1,10 @@
-#include "ffn/report/conditions.hpp"
-
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
 
 #include "ffn/base/suggest.hpp"
+#include "ffn/compare/each.hpp"
+#include "ffn/report/answer.hpp"
 #include "ffn/report/cells.hpp"
 #include "ffn/report/format.hpp"
 
@@ -43,12 +43,10 @@ std::string until(const Comparison& c) {
 
 std::string parameters(const Comparison& c) {
   std::int64_t least = INT64_MAX, most = 0;
-  for (const auto& facet : c.facets) {
-    for (const auto& group : facet.groups) {
-      if (group.parameters > 0) least = std::min(least, group.parameters);
-      most = std::max(most, group.parameters);
-    }
-  }
+  for_each_group(c, [&](const Facet&, const GroupResult& group) {
+    if (group.parameters > 0) least = std::min(least, group.parameters);
+    most = std::max(most, group.parameters);
+  });
   return most == 0 ? "" : (least < most ? format_count(least) + " to " : "") + format_count(most) + " parameters";
 }
 

@@ -7,8 +7,7 @@
 
 #include "ffn/base/side_by_side.hpp"
 #include "ffn/config/metrics.hpp"
-#include "ffn/report/axis.hpp"
-#include "ffn/report/shown.hpp"
+#include "ffn/report/cells.hpp"
 #include "ffn/stats/summary.hpp"
 #include "ffn/store/run_directory.hpp"
 
@@ -107,9 +106,7 @@ std::optional<double> floor_of(const std::string& metric) {
   return std::nullopt;
 }
 
-std::string floor_text(const CurveSet& set) {
-  return set.floor ? "values below " + tick_label(*set.floor) + " count as " + tick_label(*set.floor) : "";
-}
+std::string floor_text(const CurveSet& set) { return set.floor ? "values below 10⁻⁸ count as 10⁻⁸" : ""; }
 
 CurvePoint curve_point(std::int64_t step, const std::vector<double>& values, std::size_t gone, bool higher_is_better, ShownCentre centre,
                        double alpha, const ValueRange& range) {

@@ -4,146 +4,42 @@
 #include <cmath>
 
 #include "ffn/base/suggest.hpp"
+#include "ffn/compare/each.hpp"
 #include "ffn/report/answer.hpp"
-#include "ffn/report/answer_history.hpp"
+#include "ffn/report/answer_tables.hpp"
 #include "ffn/report/cells.hpp"
-#include "ffn/report/conditions.hpp"
 #include "ffn/report/format.hpp"
-#include "ffn/report/more_comparisons.hpp"
 #include "ffn/report/tuned.hpp"
 
 namespace ffn {
 
 namespace {
 
-std::string runs_cell(const GroupResult& g) {
-  std::string text = std::to_string(g.num_done);
-  if (g.num_diverged > 0) text += ", " + std::to_string(g.num_diverged) + " diverged";
-  if (g.num_failed > 0) text += ", " + std::to_string(g.num_failed) + " failed";
-  if (g.num_pending > 0) text += ", " + std::to_string(g.num_pending) + " to do";
-  return text;
+// "expansion 4, gelu".
+std::string pair_title(const Comparison& c, const Facet& facet, const PairResult& pair) {
+  const std::string place = facet_title(c, facet);
+  return (place.empty() ? "" : place + ", ") + shown_value(c, pair.value);
 }
 
-std::string optional_number(const std::optional<double>& x, int digits = 3) {
-  return x && std::isinf(*x) ? "no value" : x ? format_significant(*x, digits) : "-";
-}
-
-// One table over all facets, the facet's keys as its first columns: a study of twelve variants is twelve rows.
-Table groups_table(const Comparison& c) {
-  const auto& first = c.facets.at(0);
-  const bool targets = std::any_of(c.facets.begin(), c.facets.end(), [](const Facet& f) {
-    return std::any_of(f.groups.begin(), f.groups.end(), [](const GroupResult& g) { return g.has_target; });
-  });
-  std::vector<Column> columns;
-  for (const auto& [key, value] : first.keys) columns.push_back({shown_key(c, key), Align::right});
-  columns.push_back({shown_key(c, c.by), Align::left});
-  const bool time = is_time_metric(c.metric);
-  columns.push_back({"runs", Align::right});
-  columns.push_back({(has_misses(c) ? "median of hits "
-                      : time        ? "restricted mean "
-                                    : centre_name(c) + " ") +
-                         interval_form(c),
-                     Align::right});
-  columns.push_back({"IQM", Align::right});
-  if (targets) {
-    for (const char* name : {"hits", "median steps"}) columns.push_back({name, Align::right});
-  }
-  for (const char* name : {"parameters", "FLOPs/token", "time/run"}) columns.push_back({name, Align::right});
-  if (targets) columns.push_back({"time to target", Align::right});
-
-  Table table(columns);
-  for (const auto& facet : c.facets) {
-    for (const auto& g : facet.groups) {
-      std::vector<std::string> row;
-      for (const auto& [key, value] : facet.keys) row.push_back(shown_value(c, key, value));
-      row.insert(row.end(), {shown_value(c, g.value), runs_cell(g), centre_text(c, g),
-                             is_time_metric(c.metric) && g.iqm && std::isinf(*g.iqm) ? "never" : optional_number(g.iqm, 4)});
-      if (targets) {
-        const auto over = g.num_done + g.num_diverged + g.num_failed;
-        row.push_back(over > 0 ? hits_cell(g) : "-");
-        row.push_back(g.median_steps ? format_rounded(*g.median_steps) : over > 0 ? "not reached" : "-");
-      }
-      const bool known = g.parameters > 0;
-      row.insert(row.end(), {known ? format_count(g.parameters) : "-", known ? format_count(g.flops_per_token) : "-",
-                             known ? format_duration(g.train_seconds) : "-"});
-      if (targets) row.push_back(g.seconds_to_target ? format_duration(*g.seconds_to_target) : "-");
-      table.add_row(row);
-    }
-  }
-  return table;
-}
-
-// For those that fell short: how likely fresh seeds would tell.
-std::string chances_details(const Comparison& c) {
-  std::string text;
+// For those that fell short: how likely fresh seeds would tell. And a side fact: who has the disasters, whatever the verdict is about.
+std::string chances_and_bad_runs(const Comparison& c) {
+  std::string text, bad;
   for (const auto& facet : c.facets) {
     for (const auto& pair : facet.pairs) {
-      if (pair.judgement.chances.empty()) continue;
       std::vector<std::string> chances;
       for (const auto& chance : pair.judgement.chances)
         chances.push_back(std::to_string(chance.num_seeds) + (chances.empty() ? " fresh seeds " : ": ") +
                           format_percent(chance.if_different, 0) + " (" + format_percent(chance.overall, 0) + ")");
-      const std::string place = facet_title(c, facet);
-      text += (place.empty() ? "" : place + ", ") + shown_value(c, pair.value) +
-              ": chance of either verdict, if there is a difference (overall), with " + join(chances) + "\n";
+      if (!chances.empty())
+        text += pair_title(c, facet, pair) + ": chance of either verdict, if there is a difference (overall), with " + join(chances) + "\n";
+      const std::string all = " of " + std::to_string(pair.paired.num_seeds);
+      if (pair.bad && pair.bad->variant + pair.bad->reference > 0)
+        bad += "bad runs, " + pair_title(c, facet, pair) + ": " + std::to_string(pair.bad->variant) + all + ", " +
+               shown_value(c, c.reference) + " " + std::to_string(pair.bad->reference) + all + " (McNemar's p " +
+               format_significant(pair.bad->p, 2) + ")\n";
     }
   }
-  return text;
-}
-
-// The interim analysis at which the verdict stood first.
-std::string since_text(const PairResult& pair) {
-  const bool same = pair.judgement.verdict == stats::Verdict::no_meaningful_difference;
-  const auto& at = same ? pair.sequential->negligible : pair.sequential->different;
-  return at ? std::to_string(*at) + " seeds" : "-";
-}
-
-// A side fact: who has the disasters, whatever the verdict is about.
-std::string bad_runs_text(const Comparison& c) {
-  std::string text;
-  for (const auto& facet : c.facets) {
-    for (const auto& pair : facet.pairs) {
-      if (!pair.bad || pair.bad->variant + pair.bad->reference == 0) continue;
-      const std::string place = facet_title(c, facet), all = " of " + std::to_string(pair.paired.num_seeds);
-      text += "bad runs, " + (place.empty() ? "" : place + ", ") + shown_value(c, pair.value) + ": " + std::to_string(pair.bad->variant) +
-              all + ", " + shown_value(c, c.reference) + " " + std::to_string(pair.bad->reference) + all + " (McNemar's p " +
-              format_significant(pair.bad->p, 2) + ")\n";
-    }
-  }
-  return text;
-}
-
-Table pairs_table(const Comparison& c) {
-  std::vector<Column> columns;
-  for (const auto& [key, value] : c.facets.at(0).keys) columns.push_back({shown_key(c, key), Align::right});
-  const std::string interval = format_level(1 - c.alpha);
-  columns.push_back({shown_key(c, c.by), Align::left});
-  columns.push_back({difference_name(c) + (difference_name(c) == "ratio" ? " to " : " from ") + shown_value(c, c.reference) + " [" +
-                         interval + " interval]",
-                     Align::right});
-  columns.push_back({"P(better)", Align::right});
-  columns.push_back({"won/tied/lost", Align::right});
-  columns.push_back({c.sequential ? "stands since" : "p (corrected)", Align::right});
-  columns.push_back({"verdict", Align::left});
-  Table table(columns);
-  for (const auto& facet : c.facets) {
-    for (const auto& pair : facet.pairs) {
-      const auto& p = pair.paired;
-      std::vector<std::string> row;
-      for (const auto& [key, value] : facet.keys) row.push_back(shown_value(c, key, value));
-      row.insert(row.end(), {shown_value(c, pair.value), difference_text(c, pair), format_significant(p.improvement.paired, 2),
-                             std::to_string(p.wins) + "/" + std::to_string(p.ties) + "/" + std::to_string(p.losses),
-                             pair.sequential ? since_text(pair) : format_significant(pair.judgement.p_holm, 2),
-                             stats::to_string(pair.judgement.verdict)});
-      table.add_row(row);
-      if (is_different(pair)) table.highlight_last_row();
-    }
-  }
-  return table;
-}
-
-std::string title(const Comparison& c) {
-  return c.metric + " by " + c.by + ", " + (c.higher_is_better ? "higher" : "lower") + " is better\n";
+  return bad + text;
 }
 
 std::string how_it_was_analysed(const Comparison& c) {
@@ -159,15 +55,11 @@ std::string how_it_was_analysed(const Comparison& c) {
 }
 
 std::string how_to_read(const Comparison& c) {
-  const std::size_t pairs = c.num_comparisons;
-  bool by_ranks = false, by_mean = false, exact = true;
-  for (const auto& facet : c.facets) {
-    for (const auto& pair : facet.pairs) {
-      (pair.paired.test == stats::PairedTest::signed_rank ? by_ranks : by_mean) = true;
-      exact = exact && pair.paired.exact_p;
-    }
-  }
   if (c.sequential) return how_it_was_analysed(c);
+  const std::size_t pairs = c.num_comparisons;
+  const auto is_by_ranks = [](const PairResult& pair) { return pair.paired.test == stats::PairedTest::signed_rank; };
+  const bool by_ranks = any_pair(c, is_by_ranks), by_mean = any_pair(c, [&](const PairResult&pair) { return !is_by_ranks(pair); }),
+             exact = !any_pair(c, [](const PairResult&pair) { return !pair.paired.exact_p; });
   const std::string difference = c.as_ratios ? "log ratio" : "difference";
   const std::string which = exact ? "exact " : "", how = exact ? "" : " (p of many seeds by random sign flips)";
   const std::string ranks = which + "signed-rank test" + how +
@@ -225,36 +117,28 @@ std::vector<DocumentPart> document_of(const Comparison& c, bool details, bool ex
   const auto say = [&](const std::string& text) {
     if (!text.empty()) out.push_back({Kind::text, text.substr(0, text.find_last_not_of('\n') + 1)});
   };
-  const auto show = [&](Table table) { out.push_back({Kind::table, "", {std::move(table)}}); };
-  const auto note = [&](const std::string& text) { out.push_back({Kind::note, "note: " + text}); };
+  const auto show = [&](const std::string& caption, Table table) {
+    say(caption);
+    out.push_back({Kind::table, "", {std::move(table)}});
+  };
   const std::string answer = answer_text(c);
   say(answer + (answer.empty() ? "" : "\n") + conditions_text(c));
   say(short_caption(c));
   out.push_back({Kind::short_table});
-  for (auto& more : {further_pairs_table(c), contrasts_table(c)}) {
-    if (!more) continue;
-    say(more->caption);
-    show(more->table);
-  }
-  if (c.tuned) {
-    if (details || !names_all_choices(*c.tuned)) show(choices_table(*c.tuned));
-    if (details) {
-      say(curve_caption(*c.tuned));
-      show(curve_table(*c.tuned));
-    }
-  }
+  for (const auto& more : more_tables(c)) show(more.caption, more.plain());
+  if (c.tuned && (details || !names_all_choices(*c.tuned))) show("", choices_table(*c.tuned));
+  if (c.tuned && details) show(curve_caption(*c.tuned), curve_table(*c.tuned));
   if (details) {
-    say(title(c));
-    show(groups_table(c));
+    const auto tables = detailed_tables(c);
+    show(tables[0].caption, tables[0].plain());
     say(std::string("IQM: mean of the middle half of the runs") +
         (is_time_metric(c.metric) ? "; restricted mean: a run that never gets there counts with all its steps" : ""));
-    if (has_pairs(c)) show(pairs_table(c));
-    say(bad_runs_text(c));
-    say(chances_details(c));
+    if (tables.size() > 1) show("", tables[1].plain());
+    say(chances_and_bad_runs(c));
     if (has_pairs(c)) say(how_to_read(c));
   }
   if (explain) say(explanation(c));
-  for (const auto& text : c.notes) note(text);
+  for (const auto& text : c.notes) out.push_back({Kind::note, "note: " + text});
   for (const auto& e : c.history.claims) {
     const std::string outcome = outcome_of(e);
     out.push_back(

@@ -1,9 +1,7 @@
-#include <algorithm>
-#include <cmath>
+// A row of numbers in full for each group, and for each further pair and contrast, from the document of answered_json().
+#include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "ffn/report/answer.hpp"
-#include "ffn/report/cells.hpp"
 #include "ffn/report/exporter.hpp"
 #include "ffn/report/table.hpp"
 
@@ -11,93 +9,83 @@ namespace ffn {
 
 namespace {
 
-// Behind the keys of the facet and what is compared.
+// Columns behind the keys of the facet and what is compared: the name, and where the document has it. Differences and their limits are in
+// the metric's units; where ratios are judged, the mean difference alone.
 constexpr const char* kColumns =
-    "metric runs done diverged failed mean half_width iqm hits median_steps parameters flops_per_token train_seconds reference "
-    "difference low high p_better p p_holm verdict median scale test ratio ratio_low ratio_high bad_runs bad_runs_reference p_mcnemar "
-    "label qualification scope answer";
+    "metric answer/metric runs group/runs done group/done diverged group/diverged failed group/failed mean group/mean "
+    "half_width group/half_width iqm group/iqm hits group/hits median_steps group/median_steps_to_target parameters group/parameters "
+    "flops_per_token group/flops_per_token train_seconds group/train_seconds reference pair/reference difference pair/csv/value "
+    "low pair/csv/interval/low high pair/csv/interval/high p_better pair/probability_of_improvement/paired p pair/p "
+    "p_holm pair/p_holm verdict pair/verdict median group/median scale pair/scale test pair/test ratio pair/ratio/value "
+    "ratio_low pair/ratio/interval/low ratio_high pair/ratio/interval/high bad_runs pair/bad_runs/value "
+    "bad_runs_reference pair/bad_runs/reference p_mcnemar pair/bad_runs/p_mcnemar label group/label "
+    "qualification answer/qualification scope answer/scope answer answer/answer";
 
-std::string raw(const std::optional<double>& x) {
-  if (!x) return "";
+template <class Visit>
+void for_each_column(Visit visit) {
+  std::istringstream words(kColumns);
+  for (std::string name, place; words >> name >> place;) visit(name, place);
+}
+
+std::string cell_of(const Json& from, const std::string& pointer) {
+  const Json::json_pointer place(pointer);
+  if (!from.contains(place) || from[place].is_null()) return "";
+  const Json& value = from[place];
+  if (value.is_string()) return value.get<std::string>();
+  if (!value.is_number_float()) return dump_json(value);
   std::ostringstream out;
   out.precision(10);
-  out << *x;
+  out << value.get<double>();
   return out.str();
 }
 
-// In the metric's units; where ratios are judged, the mean difference alone.
-std::vector<std::string> difference_cells(const PairResult& pair) {
-  const bool ratio = pair.paired.values == stats::PairedValues::log_ratio;
-  const auto e = effect_of(pair);
-  const bool limits = e && !e->empty();  // no number stands for an empty interval
-  const auto& mean = pair.paired.difference;
-  return {pair.reference,
-          ratio ? (mean ? raw(mean->mean) : "")
-          : e   ? raw(e->size)
-                : "",
-          limits && !ratio ? raw(e->low) : "",
-          limits && !ratio ? raw(e->high) : "",
-          raw(pair.paired.improvement.paired),
-          pair.sequential ? "" : raw(pair.paired.p),
-          pair.sequential ? "" : raw(pair.judgement.p_holm),
-          stats::to_string(pair.judgement.verdict)};
-}
-
-std::vector<std::string> scale_cells(const PairResult& pair) {
-  const bool ratio = pair.paired.values == stats::PairedValues::log_ratio;
-  const auto e = effect_of(pair);
-  const bool limits = e && !e->empty();
-  const auto as_ratio = [&](double x) { return raw(std::exp(x)); };
-  return {ratio ? "log_ratio" : "difference",
-          stats::to_string(pair.paired.test),
-          e && ratio ? as_ratio(e->size) : "",
-          limits && ratio ? as_ratio(e->low) : "",
-          limits && ratio ? as_ratio(e->high) : "",
-          pair.bad ? std::to_string(pair.bad->variant) : "",
-          pair.bad ? std::to_string(pair.bad->reference) : "",
-          pair.bad ? raw(pair.bad->p) : ""};
+// No number stands for an empty interval.
+Json in_units(Json pair) {
+  pair["csv"] =
+      pair["scale"] == "log_ratio" ? Json{{"value", pair["difference"].is_null() ? Json() : pair["difference"]["mean"]}} : pair["effect"];
+  for (const char* key : {"csv", "ratio"}) {
+    if (pair[key].contains("interval") && pair[key]["interval"]["empty"].get<bool>()) pair[key].erase("interval");
+  }
+  return pair;
 }
 
 }  // namespace
 
 std::string CsvExporter::write(const Comparison& c) const {
+  const Json answer = answered_json(c);
+  const bool has_contrasts = !c.contrasts.empty();
   std::vector<Column> columns;
   for (const auto& [key, value] : c.facets.at(0).keys) columns.push_back({key});
   columns.push_back({c.by});
-  std::istringstream names(kColumns);
-  for (std::string name; names >> name;) columns.push_back({name});
-  if (!c.contrasts.empty()) columns.push_back({"contrast"});
+  for_each_column([&](const std::string& name, const std::string&) { columns.push_back({name}); });
+  if (has_contrasts) columns.push_back({"contrast"});
   Table table(columns);
-  const std::string answer = plain_answer(c);
-  const auto add_row = [&](std::vector<std::string> row, const PairResult* pair, const std::string& median, const std::string& label,
-                           const std::string& contrast) {
-    const auto cells = pair ? difference_cells(*pair) : std::vector<std::string>(8),
-               scale = pair ? scale_cells(*pair) : std::vector<std::string>(8);
-    row.insert(row.end(), cells.begin(), cells.end());
-    row.push_back(median);
-    row.insert(row.end(), scale.begin(), scale.end());
-    row.insert(row.end(), {label, c.history.qualification, c.scope, answer});
-    if (!c.contrasts.empty()) row.push_back(contrast);
+  const auto add_row = [&](std::vector<std::string> row, const Json& group, const Json& pair, const std::string& contrast) {
+    for_each_column([&](const std::string&, const std::string& place) {
+      row.push_back(cell_of(place[0] == 'a' ? answer : place[0] == 'g' ? group : pair, place.substr(place.find('/'))));
+    });
+    if (has_contrasts) row.push_back(contrast);
     table.add_row(std::move(row));
   };
-  for (const auto& facet : c.facets) {
-    for (const auto& g : facet.groups) {
-      std::vector<std::string> row;
-      for (const auto& [key, value] : facet.keys) row.push_back(value);
-      row.insert(row.end(), {g.value, c.metric, std::to_string(g.num_runs), std::to_string(g.num_done), std::to_string(g.num_diverged),
-                             std::to_string(g.num_failed), raw(g.mean), raw(g.half_width), raw(g.iqm), std::to_string(g.num_hits),
-                             raw(g.median_steps), std::to_string(g.parameters), std::to_string(g.flops_per_token), raw(g.train_seconds)});
-      const auto pair = std::find_if(facet.pairs.begin(), facet.pairs.end(), [&](const PairResult& p) { return p.value == g.value; });
-      add_row(row, pair == facet.pairs.end() ? nullptr : &*pair, raw(g.median), shown_value(c, g.value), "");
-      for (const auto& further : facet.further_pairs) {
-        if (further.value == g.value) add_row(row, &further, raw(g.median), shown_value(c, g.value), "");
+  for (const auto& facet : answer["facets"]) {
+    for (const auto& group : facet["groups"]) {
+      std::vector<std::string> keys;
+      for (const auto& key : facet["keys"]) keys.push_back(key.get<std::string>());
+      keys.push_back(group["value"].get<std::string>());
+      bool is_first = true;  // a group without a pair has a row, too
+      for (const auto& pair : facet["pairs"]) {
+        if (pair["value"] != group["value"]) continue;
+        if (is_first && pair["reference"] != c.reference) add_row(keys, group, nullptr, "");
+        add_row(keys, group, in_units(pair), "");
+        is_first = false;
       }
+      if (is_first) add_row(keys, group, nullptr, "");
     }
   }
   for (const auto& contrast : c.contrasts) {
-    std::vector<std::string> row = {contrast.at, contrast.pair.value, c.metric};
-    row.resize(row.size() + 12);  // runs, means and costs are of no single group
-    add_row(std::move(row), &contrast.pair, "", "", contrast.is_main_effect() ? "main effect" : "against " + contrast.against);
+    const Json& pair = answer["interaction"]["contrasts"][static_cast<std::size_t>(&contrast - c.contrasts.data())];
+    add_row({contrast.at, contrast.pair.value}, nullptr, in_units(pair),
+            contrast.is_main_effect() ? "main effect" : "against " + contrast.against);
   }
   return table.csv();
 }

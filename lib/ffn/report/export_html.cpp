@@ -1,20 +1,13 @@
-#include <algorithm>
-#include <cmath>
-#include <map>
 #include <sstream>
 
-#include "ffn/base/json_document.hpp"
 #include "ffn/base/suggest.hpp"
 #include "ffn/report/answer.hpp"
-#include "ffn/report/answer_history.hpp"
+#include "ffn/report/answer_tables.hpp"
 #include "ffn/report/cells.hpp"
-#include "ffn/report/conditions.hpp"
 #include "ffn/report/exporter.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/html.hpp"
-#include "ffn/report/more_comparisons.hpp"
 #include "ffn/report/page.hpp"
-#include "ffn/report/short_table.hpp"
 #include "ffn/report/style.hpp"
 
 namespace ffn::pictures {
@@ -25,17 +18,9 @@ std::string section(const std::string& id, const std::string& heading, const std
   return body.empty() ? "" : "<section id=\"" + id + "\"><h2>" + escaped(heading) + "</h2>\n" + body + "</section>\n";
 }
 
-// For programs: what stands in `compare --json` under the same names.
-std::string data_of(const std::optional<Effect>& effect) {
-  if (effect && effect->empty()) return " data-v=\"" + number_text(effect->size) + "\"";
-  return effect ? " data-v=\"" + number_text(effect->size) + "\" data-low=\"" + number_text(effect->low) + "\" data-high=\"" +
-                      number_text(effect->high) + "\""
-                : "";
-}
-
-std::string cell(const std::string& header, const std::string& text, const char* cls = "", const std::string& attributes = "") {
-  return std::string("<td") + (*cls ? std::string(" class=\"") + cls + "\"" : "") + " data-h=\"" + escaped(header) + "\"" + attributes +
-         ">" + escaped(text) + "</td>";
+std::string cell(const std::string& header, const std::string& text, const char* cls) {
+  return std::string("<td") + (*cls ? std::string(" class=\"") + cls + "\"" : "") + " data-h=\"" + escaped(header) + "\">" + escaped(text) +
+         "</td>";
 }
 
 std::string head_cell(const std::string& text, const char* cls = "") {
@@ -43,51 +28,32 @@ std::string head_cell(const std::string& text, const char* cls = "") {
 }
 
 // The short table.
-std::string table_html(const Comparison& c, const ShortTable& table) {
-  const auto places =
-      is_time_metric(c.metric) ? overall_places(c) : std::map<const GroupResult*, std::size_t>();  // means do not order times
+std::string table_html(const Comparison& c, const AnswerTable& table) {
+  const auto is_number = [](const AnswerColumn& column) { return column.align == Align::right && column.shows != Shows::key; };
+  const auto cell_of = [&](const AnswerColumn& column, const AnswerRow& row) -> std::string {
+    const bool is_reference = row.group->value == c.reference;
+    if (!row.pair && column.shows == Shows::difference && is_reference) return "<td class=\"n\">reference</td>";
+    if (!row.pair && (column.shows == Shows::difference || column.shows == Shows::verdict)) return "<td></td>";
+    return cell(column.header, column.text(row),
+                is_number(column)                                           ? "n"
+                : column.shows == Shows::key && !row.starts_facet           ? "again"
+                : column.shows == Shows::verdict && is_different(*row.pair) ? "decided"
+                                                                            : "");
+  };
   std::string out = "<p class=\"caption\">" + escaped(table.caption) + ".</p>\n<div class=\"scroll\"><table class=\"short\"><thead><tr>";
-  for (const auto& header : table.key_headers) out += head_cell(header);
-  out += head_cell(table.value_header) + (table.hits_header.empty() ? "" : head_cell(table.hits_header, "n")) +
-         head_cell(table.centre_header, "n");
-  if (table.has_pairs) out += head_cell(table.difference_header, "n");
-  if (table.has_pairs) out += head_cell("verdict");
-  out += (table.same_seeds ? "" : head_cell("seeds")) + "</tr></thead><tbody>\n";
+  for (const auto& column : table.columns) out += head_cell(column.header, is_number(column) ? "n" : "");
+  out += "</tr></thead><tbody>\n";
   for (const auto& row : table.rows) {
     out += std::string("<tr") + (row.starts_facet ? " class=\"first\"" : "") + ">";
-    for (std::size_t k = 0; k < row.keys.size(); ++k) out += cell(table.key_headers[k], row.keys[k], row.starts_facet ? "" : "again");
-    out += cell(table.value_header, row.value) + (table.hits_header.empty() ? "" : cell(table.hits_header, row.hits, "n"));
-    const auto centre = shown_centre(*row.group);
-    const auto place = places.find(row.group);
-    const std::string order = place != places.end() ? " data-order=\"" + std::to_string(place->second) + "\"" : "";
-    out += cell(table.centre_header, row.centre, "n", centre ? order + " data-v=\"" + number_text(*centre) + "\"" : "");
-    if (row.pair) {
-      out += cell(table.difference_header, row.difference, "n", data_of(effect_of(*row.pair)));
-      out += cell("verdict", row.verdict, row.is_decided ? "decided" : "");
-    } else if (table.has_pairs) {
-      out += std::string(row.group->value == c.reference ? "<td class=\"n\">reference</td>" : "<td></td>") + "<td></td>";
-    }
-    out += (table.same_seeds ? "" : cell("seeds", row.seeds)) + "</tr>\n";
+    for (const auto& column : table.columns) out += cell_of(column, row);
+    out += "</tr>\n";
   }
   return out + "</tbody></table></div>\n";
 }
 
-// In windows that are too narrow for the table a row takes several lines: its widest texts, with what pads them, and the page's edges.
-std::string table_rules(const ShortTable& table) {
-  constexpr double kFont = 14.4, kBold = 1.07, kPadding = 14;  // as page.css has them
-  const Table plain = table.plain(/*repeats=*/true, /*seeds=*/!table.same_seeds);
-  double sum = 2 * 16;
-  for (std::size_t k = 0; k < plain.columns().size(); ++k) {
-    double width = kBold * measured_width(plain.columns()[k].header, kFont);
-    for (const auto& row : plain.rows()) width = std::max(width, measured_width(row[k], kFont));
-    sum += width + kPadding;
-  }
-  return replaced(assets().at("stacked.css"), "{width}", std::to_string(std::lround(std::ceil(sum))));
-}
-
 std::string list_table(const std::vector<std::string>& headers, const std::vector<std::vector<std::string>>& rows) {
   std::string out = "<div class=\"scroll\"><table><thead><tr>";
-  for (const auto& header : headers) out += "<th scope=\"col\">" + escaped(header) + "</th>";
+  for (const auto& header : headers) out += head_cell(header);
   out += "</tr></thead><tbody>\n";
   for (const auto& row : rows) {
     out += "<tr>";
@@ -132,11 +98,10 @@ std::string notes_section(const Comparison& c) {
 
 std::string more_section(const Comparison& c) {
   std::string body;
-  for (const auto& more : {further_pairs_table(c), contrasts_table(c)}) {
-    if (!more) continue;
+  for (const auto& more : more_tables(c)) {
     std::vector<std::string> headers;
-    for (const auto& column : more->table.columns()) headers.push_back(column.header);
-    body += paragraph(more->caption, "caption") + list_table(headers, more->table.rows());
+    for (const auto& column : more.columns) headers.push_back(column.header);
+    body += paragraph(more.caption, "caption") + list_table(headers, more.plain().rows());
   }
   return body.empty() ? "" : "<section id=\"more\">" + body + "</section>\n";
 }
@@ -202,14 +167,13 @@ namespace ffn {
 
 std::string HtmlExporter::write(const Comparison& c) const {
   using namespace pictures;
-  const ShortTable table(c);
   const std::string answer = answer_text(c);
   std::string out = header_of(facts_, runs_text(facts_)) + "<p class=\"answer\" id=\"answer\">" +
                     escaped(answer.empty() ? "There is nothing to compare yet." : answer) + "</p>\n" +
-                    paragraph(conditions_text(c), "meta") + chart_place("first") + "<section id=\"table\">" + table_html(c, table) +
-                    "</section>\n" + chart_place("charts") + "<div class=\"columns\">\n" + more_section(c) + claims_section(c) +
-                    notes_section(c) + lost_section(facts_) + origin_sections(facts_) + "</div>\n";
-  return html_document(facts_.title, facts_.version, out, data_, table_rules(table), live_);
+                    paragraph(conditions_text(c), "meta") + chart_place("first") + "<section id=\"table\">" +
+                    table_html(c, short_table(c)) + "</section>\n" + chart_place("charts") + "<div class=\"columns\">\n" + more_section(c) +
+                    claims_section(c) + notes_section(c) + lost_section(facts_) + origin_sections(facts_) + "</div>\n";
+  return html_document(facts_.title, facts_.version, out, data_, "", live_);
 }
 
 }  // namespace ffn

@@ -1,8 +1,7 @@
 #include <algorithm>
 
+#include "ffn/report/answer_tables.hpp"
 #include "ffn/report/exporter.hpp"
-#include "ffn/report/more_comparisons.hpp"
-#include "ffn/report/short_table.hpp"
 
 namespace ffn {
 
@@ -10,37 +9,14 @@ namespace {
 
 // Escapes control characters of LaTeX, and writes signs that its usual fonts lack as maths.
 std::string latex(const std::string& text) {
-  static const std::pair<const char*, const char*> kSymbols[] = {{"−", "$-$"},
-                                                                 {"±", "$\\pm$"},
-                                                                 {"÷", "$\\div$"},
-                                                                 {"×", "$\\times$"},
-                                                                 {"∞", "$\\infty$"},
-                                                                 {"≥", "$\\geq$"},
-                                                                 {"≤", "$\\leq$"},
-                                                                 {"·", "$\\cdot$"},
-                                                                 {"⁻", "$^{-}$"},
-                                                                 {"⁰", "$^{0}$"},
-                                                                 {"¹", "$^{1}$"},
-                                                                 {"²", "$^{2}$"},
-                                                                 {"³", "$^{3}$"},
-                                                                 {"⁴", "$^{4}$"},
-                                                                 {"⁵", "$^{5}$"},
-                                                                 {"⁶", "$^{6}$"},
-                                                                 {"⁷", "$^{7}$"},
-                                                                 {"⁸", "$^{8}$"},
-                                                                 {"⁹", "$^{9}$"},
-                                                                 {"\\", "\\textbackslash{}"},
-                                                                 {"&", "\\&"},
-                                                                 {"%", "\\%"},
-                                                                 {"$", "\\$"},
-                                                                 {"#", "\\#"},
-                                                                 {"_", "\\_"},
-                                                                 {"{", "\\{"},
-                                                                 {"}", "\\}"},
-                                                                 {"~", "\\textasciitilde{}"},
-                                                                 {"^", "\\textasciicircum{}"},
-                                                                 {"<", "\\textless{}"},
-                                                                 {">", "\\textgreater{}"}};
+  // clang-format off
+  static const std::pair<const char*, const char*> kSymbols[] = {
+      {"−", "$-$"}, {"±", "$\\pm$"}, {"÷", "$\\div$"}, {"×", "$\\times$"}, {"∞", "$\\infty$"}, {"≥", "$\\geq$"}, {"≤", "$\\leq$"},
+      {"·", "$\\cdot$"}, {"⁻", "$^{-}$"}, {"⁰", "$^{0}$"}, {"¹", "$^{1}$"}, {"²", "$^{2}$"}, {"³", "$^{3}$"}, {"⁴", "$^{4}$"},
+      {"⁵", "$^{5}$"}, {"⁶", "$^{6}$"}, {"⁷", "$^{7}$"}, {"⁸", "$^{8}$"}, {"⁹", "$^{9}$"}, {"\\", "\\textbackslash{}"}, {"&", "\\&"},
+      {"%", "\\%"}, {"$", "\\$"}, {"#", "\\#"}, {"_", "\\_"}, {"{", "\\{"}, {"}", "\\}"}, {"~", "\\textasciitilde{}"},
+      {"^", "\\textasciicircum{}"}, {"<", "\\textless{}"}, {">", "\\textgreater{}"}};
+  // clang-format on
   std::string out;
   for (std::size_t i = 0; i < text.size();) {
     const auto symbol = std::find_if(std::begin(kSymbols), std::end(kSymbols),
@@ -80,14 +56,14 @@ std::string tabular(const std::string& comment, const Table& table, const std::s
 }  // namespace
 
 std::string LatexExporter::write(const Comparison& c) const {
-  const ShortTable table(c);
-  std::string out = "% made by ffn-train; \\usepackage{booktabs}; text in UTF-8\n% " + latex(table.caption) + "\n" +
-                    (c.history.qualification.empty() ? "" : "% " + latex(c.history.qualification) + "\n") +
-                    (c.scope.empty() || !c.history.qualification.empty() ? "" : "% verdicts are sure " + latex(c.scope) + "\n");
-  out = tabular(out, table.plain(/*repeats=*/true, /*seeds=*/true), c.history.qualification);
-  for (const auto& more : {further_pairs_table(c), contrasts_table(c)}) {
-    if (more) out += tabular("\n% " + latex(more->caption) + "\n", more->table);
-  }
+  const auto table = short_table(c, /*seeds=*/true);
+  const std::string& suggestive = c.history.qualification;
+  std::string out = tabular("% made by ffn-train; \\usepackage{booktabs}; text in UTF-8\n% " + latex(table.caption) + "\n" +
+                                (!suggestive.empty() ? "% " + latex(suggestive) + "\n"
+                                 : c.scope.empty()   ? ""
+                                                     : "% verdicts are sure " + latex(c.scope) + "\n"),
+                            table.plain(), suggestive);
+  for (const auto& more : more_tables(c)) out += tabular("\n% " + latex(more.caption) + "\n", more.plain());
   return out;
 }
 

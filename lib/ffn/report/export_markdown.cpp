@@ -1,6 +1,6 @@
+#include "ffn/report/answer_tables.hpp"
 #include "ffn/report/document.hpp"
 #include "ffn/report/exporter.hpp"
-#include "ffn/report/short_table.hpp"
 
 namespace ffn {
 
@@ -8,7 +8,7 @@ std::string MarkdownExporter::write(const Comparison& c) const {
   std::string out;
   for (const auto& part : document_of(c, /*details=*/true, explain_)) {
     out += out.empty() ? "" : "\n";
-    if (part.kind == DocumentPart::Kind::short_table) out += ShortTable(c).plain(/*repeats=*/false, /*seeds=*/false).markdown();
+    if (part.kind == DocumentPart::Kind::short_table) out += short_table(c).plain(/*repeats=*/false).markdown();
     else out += part.kind == DocumentPart::Kind::table ? part.table[0].markdown() : part.text + "\n";
   }
   return out;

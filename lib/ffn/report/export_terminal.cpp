@@ -1,23 +1,16 @@
 #include <algorithm>
 
+#include "ffn/report/answer_tables.hpp"
+#include "ffn/report/cells.hpp"
 #include "ffn/report/document.hpp"
 #include "ffn/report/exporter.hpp"
 #include "ffn/report/fit.hpp"
 #include "ffn/report/interval_bar.hpp"
-#include "ffn/report/short_table.hpp"
 #include "ffn/report/terminal.hpp"
 
 namespace ffn {
 
 namespace {
-
-// One axis for all pairs, with 0 on it.
-IntervalAxis axis_of_pairs(const Comparison& c, int columns) {
-  const auto range = range_of_effects(c);
-  double low = range.low, high = range.high;
-  make_room_for_arrows(range, low, high);
-  return {low, high, columns, 0.0};
-}
 
 constexpr int kMostPairBar = 25, kLeastPairBar = 9;
 
@@ -29,32 +22,32 @@ std::string bar_header(const Comparison& c, int columns) {
   return columns >= 12 ? left + std::string(static_cast<std::size_t>(columns - 11), ' ') + right : "";
 }
 
-// The table with a column of bars before the verdicts, in the room that it leaves.
+// Bars of all pairs on one axis, with 0 on it.
+AnswerColumn bars(const Comparison& c, int columns) {
+  const auto range = range_of_effects(c);
+  double low = range.low, high = range.high;
+  make_room_for_arrows(range, low, high);
+  const IntervalAxis axis(low, high, columns, 0.0);
+  return {Shows::other, bar_header(c, columns), Align::left, [axis](const AnswerRow& row) {
+            const auto effect = row.pair ? effect_of(*row.pair) : std::nullopt;
+            return effect ? axis.bar(*effect) : "";
+          }};
+}
+
+// With a column of bars before the verdicts, in the room that the table leaves. Without room columns go, rows stay.
 std::string short_table_text(const Comparison& c, int width, bool color) {
-  const ShortTable shown(c);
-  const Table plain = shown.plain(/*repeats=*/false, /*seeds=*/false);
-  const int left = width > 0 ? width - widest_line(plain.terminal_text(false)) - 2 : kMostPairBar;
-  if (!shown.has_pairs || left < kLeastPairBar) {
-    Table table = plain;
-    for (const std::string& header : {std::string("seeds"), shown.difference_header, std::string("verdict")}) {
-      if (!fits(table, width)) table = table.without_column(header);
-    }
-    return fitted(fits(table, width) ? table : shown.plain(true, false), width, color);
+  AnswerTable table = short_table(c);
+  const int left = width > 0 ? width - widest_line(table.plain(false).terminal_text(false)) - 2 : kMostPairBar;
+  const auto is = [](Shows shows) { return [shows](const AnswerColumn& column) { return column.shows == shows; }; };
+  if (has_pairs(c) && left >= kLeastPairBar)
+    table.columns.insert(std::find_if(table.columns.begin(), table.columns.end(), is(Shows::verdict)),
+                         bars(c, std::min(left, kMostPairBar)));
+  AnswerTable cut = table;
+  for (const auto shows : {Shows::seeds, Shows::difference, Shows::verdict}) {
+    if (fits(cut.plain(false), width)) break;
+    cut.columns.erase(std::remove_if(cut.columns.begin(), cut.columns.end(), is(shows)), cut.columns.end());
   }
-  const int bar = std::min(left, kMostPairBar);
-  const auto axis = axis_of_pairs(c, bar);
-  const auto at = static_cast<std::ptrdiff_t>(shown.key_headers.size() + 3 + !shown.hits_header.empty());
-  auto columns = plain.columns();
-  columns.insert(columns.begin() + at, {bar_header(c, bar), Align::left});
-  Table table(columns);
-  for (std::size_t r = 0; r < plain.num_rows(); ++r) {
-    const auto effect = shown.rows[r].pair ? effect_of(*shown.rows[r].pair) : std::nullopt;
-    auto cells = plain.rows()[r];
-    cells.insert(cells.begin() + at, effect ? axis.bar(*effect) : "");
-    table.add_row(cells);
-    if (plain.is_highlighted(r)) table.highlight_last_row();
-  }
-  return fitted(table, width, color);
+  return fitted(fits(cut.plain(false), width) ? cut.plain(false) : table.plain(), width, color);
 }
 
 std::string claim_line(const DocumentPart& part, int width, bool color) {

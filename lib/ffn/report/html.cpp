@@ -7,7 +7,6 @@
 
 #include "ffn/base/utf8.hpp"
 #include "ffn/report/format.hpp"
-#include "ffn/report/shades.hpp"
 #include "ffn/report/style.hpp"
 
 namespace ffn::pictures {
@@ -33,23 +32,6 @@ std::string escaped(const std::string& text) {
     out += entity == std::end(kEntities) ? std::string(1, c) : entity->second;
   }
   return out;
-}
-
-// In ems, DejaVu Sans.
-double measured_width(const std::string& text, double font_size) {
-  const auto of = [](std::uint32_t c) {
-    if (c >= '0' && c <= '9') return 0.64;
-    if (c == '%' || c == 'm' || c == 'W' || c == '@') return 0.97;
-    if (c == 0x2212 || c == '+' || c == '=' || c == '<' || c == '>' || c == 0xB1 || c == 0xD7 || c == 0xF7 || c == 0x221E || c == 'w')
-      return 0.84;
-    if (c == 0xB7 || c == ' ' || c == '.' || c == ',' || c == 'i' || c == 'j' || c == 'l' || c == ':' || c == '|' || c == '/') return 0.34;
-    if (c == '(' || c == ')' || c == '[' || c == ']' || c == 'f' || c == 't' || c == 'r' || c == '-') return 0.41;
-    if (c == 0x207B || c == 0xB9 || c == 0xB2 || c == 0xB3 || (c >= 0x2070 && c <= 0x2079)) return 0.5;
-    return c >= 'A' && c <= 'Z' ? 0.7 : 0.62;
-  };
-  double ems = 0;
-  for (const auto c : decode_utf8(without_controls(text))) ems += of(c);
-  return ems * font_size;
 }
 
 Cell number_cell(const std::optional<double>& value, const std::string& absent) {

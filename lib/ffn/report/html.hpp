@@ -30,9 +30,6 @@ std::string chart_place(const std::string& id);
 /// what is read is '?'.
 std::string escaped(const std::string& text);
 
-/// In pixels, letter by letter, as wide as the widest of the usual system fonts has them.
-double measured_width(const std::string& text, double font_size = 12);
-
 /// Empty without text.
 std::string paragraph(const std::string& text, const char* cls = "");
 

@@ -34,13 +34,6 @@ void make_room_for_arrows(const EffectRange& range, double& low, double& high) {
   if (range.endless_right) high = std::max(high, room);
 }
 
-DrawnInterval::DrawnInterval(const Effect& effect, double zero)
-    : endless(std::isinf(effect.size)),
-      low(endless && effect.size > 0 ? std::min(zero, effect.low) : effect.low),
-      high(endless && effect.size < 0 ? std::max(zero, effect.high) : effect.high),
-      has_low_end(!endless || low < zero),
-      has_high_end(!endless || high > zero) {}
-
 int IntervalAxis::column_of(double x) const {
   if (!(high_ > low_)) return columns_ / 2;
   const double place = (x - low_) / (high_ - low_) * (columns_ - 1);
@@ -50,19 +43,18 @@ int IntervalAxis::column_of(double x) const {
 std::string IntervalAxis::bar(const Effect& e) const {
   std::vector<std::string> cells(static_cast<std::size_t>(columns_), " ");
   const auto cell = [&](double x) -> std::string& { return cells[static_cast<std::size_t>(column_of(x))]; };
-  const double from = stroke_.value_or(low_);
-  const DrawnInterval drawn(e, from);
-  const int first = column_of(drawn.low), last = column_of(drawn.high);
-  for (int i = first; i <= last; ++i) cells[static_cast<std::size_t>(i)] = "─";
-  if (drawn.has_low_end) cells[static_cast<std::size_t>(first)] = std::isinf(drawn.low) ? "←" : "├";
-  if (drawn.has_high_end) cells[static_cast<std::size_t>(last)] = std::isinf(drawn.high) ? "→" : "┤";
+  const double zero = stroke_.value_or(low_);
+  const bool endless = std::isinf(e.size);
+  const double low = endless && e.size > 0 ? std::min(zero, e.low) : e.low, high = endless && e.size < 0 ? std::max(zero, e.high) : e.high;
+  for (int i = column_of(low); i <= column_of(high); ++i) cells[static_cast<std::size_t>(i)] = "─";
+  if (!endless || low < zero) cell(low) = std::isinf(low) ? "←" : "├";
+  if (!endless || high > zero) cell(high) = std::isinf(high) ? "→" : "┤";
   if (stroke_) {
-    auto& upright = cell(*stroke_);
-    const bool is_end = drawn.endless && (drawn.low == from || drawn.high == from);
-    if (upright == " " || is_end) upright = "│";
+    auto& upright = cell(zero);
+    if (upright == " " || (endless && (low == zero || high == zero))) upright = "│";
     else if (upright == "─") upright = "┼";
   }
-  if (!drawn.endless) cell(e.size) = "●";
+  if (!endless) cell(e.size) = "●";
   return join(cells, "");
 }
 

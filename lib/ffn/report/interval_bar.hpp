@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "ffn/report/shown.hpp"
+#include "ffn/report/cells.hpp"
 
 namespace ffn {
 
@@ -12,22 +12,11 @@ namespace ffn {
 struct EffectRange {
   double low = 0, high = 0;
   bool endless_left = false, endless_right = false;
-
-  bool has_numbers() const { return low < high || !(endless_left || endless_right); }  ///< or nothing is finite but 0
 };
 EffectRange range_of_effects(const Comparison& comparison);
 
 /// Moves the ends of an axis outwards until there is room, beside 0, for the arrow of what goes on for ever.
 void make_room_for_arrows(const EffectRange& range, double& low, double& high);
-
-/// What is drawn of an interval: where one side never got there, a bar from `zero`, or from beyond it, to an arrow, and no estimate.
-struct DrawnInterval {
-  DrawnInterval(const Effect& effect, double zero);
-
-  bool endless;
-  double low, high;
-  bool has_low_end, has_high_end;  ///< an upright, or an arrow where that side goes on for ever
-};
 
 class IntervalAxis {
  public:
@@ -35,7 +24,8 @@ class IntervalAxis {
   IntervalAxis(double low, double high, int columns, std::optional<double> stroke = std::nullopt)
       : low_(low), high_(high), columns_(columns), stroke_(stroke) {}
 
-  /// "  ├──●──┤ │", `columns` wide; an arrow where it goes on for ever.
+  /// "  ├──●──┤ │", `columns` wide; an arrow where it goes on for ever. Where one side never got there, a bar from 0, or from beyond it, to
+  /// an arrow, and no estimate.
   std::string bar(const Effect& interval) const;
 
  private:

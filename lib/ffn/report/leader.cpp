@@ -1,16 +1,13 @@
-#include "ffn/report/leader.hpp"
-
+// The first part of the answer: who leads, and by how much; where verdicts are not the same everywhere, who leads where.
 #include <algorithm>
 #include <cmath>
-#include <vector>
+#include <map>
 
 #include "ffn/base/suggest.hpp"
-#include "ffn/compare/ranking.hpp"
+#include "ffn/compare/each.hpp"
+#include "ffn/report/answer.hpp"
 #include "ffn/report/answer_words.hpp"
-#include "ffn/report/cautions.hpp"
 #include "ffn/report/cells.hpp"
-#include "ffn/report/conditions.hpp"
-#include "ffn/report/shown.hpp"
 
 namespace ffn::answer_detail {
 
@@ -30,11 +27,6 @@ struct RankedVariant {
   std::size_t first_in = 0;  ///< facets in which it is the best
 };
 
-const GroupResult* group_of(const Facet& facet, const std::string& value) {
-  const auto found = std::find_if(facet.groups.begin(), facet.groups.end(), [&](const GroupResult& g) { return g.value == value; });
-  return found != facet.groups.end() && shown_centre(*found) ? &*found : nullptr;
-}
-
 struct Ranking {
   std::vector<RankedVariant> all;  ///< the best first
   std::size_t facets = 0;          ///< that they are over
@@ -43,27 +35,24 @@ struct Ranking {
 Ranking ranking_of(const Comparison& c) {
   Ranking out;
   for (const auto& value : values_of(c)) {
-    RankedVariant variant;
-    variant.value = value;
+    RankedVariant variant{value, {}};
     bool any = false;
-    for (const auto& facet : c.facets) {
-      for (const auto& group : facet.groups) {
-        if (group.value == value) {
-          variant.rank.bad += group.num_diverged + group.num_failed;
-          any = any || shown_centre(group);
-        }
-      }
-    }
+    for_each_group(c, [&](const Facet&, const GroupResult& group) {
+      if (group.value != value) return;
+      variant.rank.bad += group.num_lost();
+      any = any || shown_centre(group);
+    });
     if (any) out.all.push_back(variant);
   }
-  if (out.all.empty()) return out;
   for (const auto& facet : c.facets) {
     std::vector<const GroupResult*> groups;
-    for (const auto& variant : out.all) groups.push_back(group_of(facet, variant.value));
-    if (std::count(groups.begin(), groups.end(), nullptr) > 0) continue;
-    ++out.facets;
     std::vector<Rank> ranks;
-    for (const auto* g : groups) ranks.push_back(*rank_of(*g));
+    for (const auto& variant : out.all) {
+      groups.push_back(find_group(facet, variant.value));
+      if (const auto rank = groups.back() ? rank_of(*groups.back()) : std::nullopt) ranks.push_back(*rank);
+    }
+    if (groups.empty() || ranks.size() < groups.size()) continue;
+    ++out.facets;
     const Rank best = *std::min_element(ranks.begin(), ranks.end(), [&](const Rank& a, const Rank& b) { return ranks_before(c, a, b); });
     const auto is_best = [&](const Rank& r) { return !ranks_before(c, best, r); };
     for (std::size_t i = 0; i < groups.size(); ++i) {
@@ -121,6 +110,62 @@ std::string all_equal(const Comparison& c, const Ranking& ranking, const std::st
          over_which(c, ranking, all.size()) + ": " + number + (average ? " on average" : "") + ".";
 }
 
+// "gets there first", "has the lowest median val/loss"; "with the most seeds" in place of "first".
+std::string verb_of(const Comparison& c, bool several, const std::string& how = "first") {
+  if (is_time_metric(c.metric)) return (several ? "get there " : "gets there ") + how;
+  return std::string(several ? "have the " : "has the ") + (c.higher_is_better ? "highest " : "lowest ") +
+         (c.shown == ShownCentre::median ? "median " : "") + c.metric;
+}
+
+// A value has one verdict in one facet and another elsewhere: a mean over all facets then says nothing of any.
+bool verdicts_differ(const Comparison& c) {
+  std::map<std::string, stats::Verdict> of_value;
+  for (const auto& facet : c.facets) {
+    for (const auto& pair : facet.pairs) {
+      const auto [known, is_new] = of_value.insert({pair.value, pair.judgement.verdict});
+      if (!is_new && known->second != pair.judgement.verdict) return true;
+    }
+  }
+  return false;
+}
+
+// "gelu gets there first at expansion 1 and 2; relu at 8; no sure difference at 4."; of many facets, that the table says it.
+std::string leaders_by_facet(const Comparison& c) {
+  struct Leaders {
+    std::vector<std::string> values, places;
+  };
+  const std::string key = only_key(c);
+  std::vector<Leaders> all;
+  std::vector<std::string> unsure;
+  const auto place = [&](const Facet& facet) {
+    return key.empty() ? facet_title(c, facet) : shown_value(c, facet.keys.begin()->first, facet.keys.begin()->second);
+  };
+  for (const auto& facet : c.facets) {
+    std::vector<std::string> values;
+    for (const auto* group : best_groups(c, facet)) values.push_back(group->value);
+    if (values.empty() || std::none_of(facet.pairs.begin(), facet.pairs.end(), is_different)) {
+      unsure.push_back(place(facet));
+      continue;
+    }
+    auto same = std::find_if(all.begin(), all.end(), [&](const Leaders& l) { return l.values == values; });
+    if (same == all.end()) same = all.insert(same, {values, {}});
+    same->places.push_back(place(facet));
+  }
+  if (all.empty()) return "";
+  if (c.facets.size() > kMostNamed)
+    return "Which " + shown_key(c, c.by) + " " + verb_of(c, false) + " depends on " + (key.empty() ? "the group" : key) +
+           ": see the table.";
+  std::vector<std::string> parts;
+  for (const auto& [values, places] : all) {
+    std::vector<std::string> names;
+    for (const auto& value : values) names.push_back(name_of(c, value));
+    std::string part = enumeration(names) + (parts.empty() ? " " + verb_of(c, names.size() > 1) : "") + " at ";
+    parts.push_back(part + (parts.empty() && !key.empty() ? key + " " : "") + enumeration(places));
+  }
+  if (!unsure.empty()) parts.push_back("no sure difference at " + enumeration(unsure));
+  return join(parts, "; ") + ".";
+}
+
 }  // namespace
 
 std::string who_leads(const Comparison& c) {
@@ -157,11 +202,9 @@ std::string who_leads(const Comparison& c) {
   if (leaders == all.size()) return all_equal(c, ranking, shown(first, unit_of(c.metric)));
   if ((leaders > 1 || first.first_in < facets) && verdicts_differ(c)) return leaders_by_facet(c);
   while (shown(first, "") == shown(all[leaders], "") && precision > 1e-6) precision /= 10;  // a lead that the table's digits hide
-  std::string text = names_of(c, all, leaders);
-  text += time ? (leaders == 1 ? " gets there " : " get there ") +
-                     std::string(hits_differ_from_first(all[leaders]) ? "with the most seeds" : "first")
-               : std::string(leaders == 1 ? " has the " : " have the ") + (c.higher_is_better ? "highest " : "lowest ") +
-                     (c.shown == ShownCentre::median ? "median " : "") + c.metric + after_steps(c);
+  std::string text = names_of(c, all, leaders) + " " +
+                     verb_of(c, leaders > 1, hits_differ_from_first(all[leaders]) ? "with the most seeds" : "first") +
+                     (time ? "" : after_steps(c));
   text += over_which(c, ranking, leaders) + ": " + shown(first, unit_of(c.metric) + (facets > 1 ? " on average" : ""));
   const bool words = std::all_of(all.begin(), all.end(), [](const RankedVariant& s) { return speaks_for_itself(s.value); });
   std::vector<std::string> others;

@@ -32,8 +32,8 @@ struct ReportFacts {
   std::string version;
 };
 
-/// What the page's script draws: the answer (answered_json()) without what no chart shows, the curves, and networks over all of their
-/// input.
+/// What the page's script draws: the answer (answered_json()), the curves, and networks over all of their input. Of very many variants the
+/// first have their single runs.
 Json comparison_data(const Comparison& comparison, const std::vector<CurveSet>& curves, const Json& surfaces);
 
 /// What `ffn-train watch` writes of a study before its first run has begun.

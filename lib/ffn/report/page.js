@@ -953,12 +953,14 @@ document.body.append(svg(
     svg(
       "pattern", {id: "hatch", width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)"},
       svg("path", {class: "gr", "stroke-width": 3, d: "M0 0v6"})))));
-// The table stands below the first chart where it fits into its column.
+// The table stands below the first chart where it fits into its column, and in several lines a row where it fits nowhere.
 const table = document.getElementById("table"), charts = document.getElementById("charts"), left = html("div", {});
 const placeTable = () => {
-  const columns = getComputedStyle(document.getElementById("first")).gridTemplateColumns.split(" ");
-  const fits = columns.length > 1 && table.querySelector("table").scrollWidth <= parseFloat(columns[0]);
+  const rows = table.querySelector("table"), columns = getComputedStyle(document.getElementById("first")).gridTemplateColumns.split(" ");
+  rows.classList.remove("stacked");
+  const fits = left.isConnected && columns.length > 1 && rows.scrollWidth <= parseFloat(columns[0]);
   if (fits !== left.contains(table)) fits ? left.append(table) : charts.before(table);
+  rows.classList.toggle("stacked", rows.scrollWidth > rows.parentElement.clientWidth);
 };
 const [first, others] = data.facets ? comparison() : data.outcomes ? trace() : data.blocks ? inspection() : [[], []];
 for (const [id, specs] of [["first", first], ["charts", others]]) {
@@ -967,7 +969,7 @@ for (const [id, specs] of [["first", first], ["charts", others]]) {
   if (id === "first" && table && specs.every(spec => spec)) into.append(left);
   for (const spec of specs) if (spec) new Figure(spec, left.isConnected && !left.firstChild ? left : into);
 }
-if (left.isConnected) { placeTable(); addEventListener("resize", placeTable); }
+if (table) { placeTable(); addEventListener("resize", placeTable); }
 
 for (const head of document.querySelectorAll(".sortable th")) {
   const column = [...head.parentNode.children].indexOf(head), body = head.closest("table").querySelector("tbody");

@@ -35,21 +35,19 @@ std::vector<const RunCurve*> drawn_runs(const GroupCurves& curves, std::size_t m
   return out;
 }
 
+// A place for each step; null where no run has a value.
 Json points_json(const std::vector<std::int64_t>& steps, const std::vector<CurvePoint>& points) {
-  Json centre = Json::array(), low = Json::array(), high = Json::array(), gone = Json::array();
-  auto next = points.begin();
-  bool any_gone = false;
-  for (const auto step : steps) {
-    const bool has = next != points.end() && next->step == step;
-    centre.push_back(has ? drawn_number(next->centre) : Json(nullptr));
-    low.push_back(has ? drawn_number(next->low) : Json(nullptr));
-    high.push_back(has ? drawn_number(next->high) : Json(nullptr));
-    gone.push_back(has ? next->gone : 0);
-    any_gone = any_gone || (has && next->gone > 0);
-    if (has) ++next;
+  const std::vector<Json> nothing(steps.size());
+  Json centre = nothing, low = nothing, high = nothing, gone = std::vector<std::size_t>(steps.size());
+  for (const auto& point : points) {
+    const auto at = static_cast<std::size_t>(std::lower_bound(steps.begin(), steps.end(), point.step) - steps.begin());
+    centre[at] = drawn_number(point.centre);
+    low[at] = drawn_number(point.low);
+    high[at] = drawn_number(point.high);
+    gone[at] = point.gone;
   }
   Json out = {{"centre", centre}, {"low", low}, {"high", high}};
-  if (any_gone) out["gone"] = gone;
+  if (std::any_of(points.begin(), points.end(), [](const CurvePoint& point) { return point.gone > 0; })) out["gone"] = gone;
   return out;
 }
 
@@ -93,27 +91,6 @@ Json curves_json(const Comparison& c, const CurveSet& set) {
           {"groups", groups}};
 }
 
-// What no picture shows, and what those of very many variants leave out.
-void keep_what_is_drawn(Json& answer) {
-  constexpr const char* kOfPair[] = {"value", "reference", "label", "reference_label", "text", "verdict", "seeds", "effect", "sequential"};
-  std::size_t seen = 0;
-  for (auto& facet : answer["facets"]) {
-    for (auto& group : facet["groups"]) {
-      group.erase("values");
-      if (++seen > kMostGroups) group.erase("each");
-      if (seen > kMostGroups) group.erase("reached");
-    }
-    for (auto& pair : facet["pairs"]) {
-      Json kept;
-      for (const char* key : kOfPair) {
-        if (pair.contains(key)) kept[key] = pair[key];
-      }
-      pair = std::move(kept);
-    }
-  }
-  for (const char* key : {"notes", "answer", "conditions", "qualification", "scope", "expect", "interaction"}) answer.erase(key);
-}
-
 }  // namespace
 
 std::string page_data(Json data) {
@@ -137,7 +114,14 @@ std::string page_data(Json data) {
 
 Json comparison_data(const Comparison& c, const std::vector<CurveSet>& curves, const Json& surfaces) {
   Json out = answered_json(c);
-  keep_what_is_drawn(out);
+  std::size_t seen = 0;
+  for (auto& facet : out["facets"]) {
+    for (auto& group : facet["groups"]) {
+      if (++seen <= kMostGroups) continue;
+      group.erase("each");
+      group.erase("reached");
+    }
+  }
   out["curves"] = Json::array();
   for (const auto& set : curves) {
     if (set.steps.size() > 1) out["curves"].push_back(curves_json(c, set));

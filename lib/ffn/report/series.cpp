@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "ffn/compare/each.hpp"
 #include "ffn/report/axis.hpp"
 #include "ffn/report/cells.hpp"
 #include "ffn/report/format.hpp"
@@ -14,15 +15,17 @@
 namespace ffn::pictures {
 
 SeriesList::SeriesList(const Comparison& c) {
-  for (const auto& facet : c.facets) {
-    for (const auto& group : facet.groups) {
-      if (!index_.emplace(group.value, values_.size()).second) continue;
-      const std::string name = shown_value(c, group.value);
-      // A bare number says nothing: "expansion 4".
-      names_.push_back(as_number(name) && name == group.value ? shown_key(c, c.by) + " " + name : name);
-      values_.push_back(group.value);
-    }
-  }
+  const auto is_number = [](const std::string& text) {
+    char* end = nullptr;
+    return std::isfinite(std::strtod(text.c_str(), &end)) && !text.empty() && *end == '\0';
+  };
+  for_each_group(c, [&](const Facet&, const GroupResult& group) {
+    if (!index_.emplace(group.value, values_.size()).second) return;
+    const std::string name = shown_value(c, group.value);
+    // A bare number says nothing: "expansion 4".
+    names_.push_back(is_number(name) && name == group.value ? shown_key(c, c.by) + " " + name : name);
+    values_.push_back(group.value);
+  });
 }
 
 std::size_t SeriesList::index(const std::string& value) const {
@@ -45,31 +48,12 @@ std::vector<PanelGroups> panels_of(const Comparison& c, std::vector<std::string>
       out.push_back(std::move(panel));
     }
   }
-  keep_most_panels(out, notes);
-  return out;
-}
-
-std::optional<double> as_number(const std::string& text) {
-  char* end = nullptr;
-  const double x = std::strtod(text.c_str(), &end);
-  const bool whole = !text.empty() && end && *end == '\0' && std::isfinite(x);
-  return whole ? std::optional<double>(x) : std::nullopt;
-}
-
-std::vector<std::string> group_headers(const Comparison& c) {
-  std::vector<std::string> headers;
-  if (!c.facets.empty()) {
-    for (const auto& [key, value] : c.facets[0].keys) headers.push_back(shown_key(c, key));
+  if (out.size() > kMostPanels) {
+    notes.push_back("the first " + std::to_string(kMostPanels) + " of " + std::to_string(out.size()) +
+                    " panels are drawn; the table has all");
+    out.erase(out.begin() + static_cast<std::ptrdiff_t>(kMostPanels), out.end());
   }
-  headers.push_back(shown_key(c, c.by));
-  return headers;
-}
-
-std::vector<std::string> group_cells(const Comparison& c, const Facet& facet, const GroupResult& group) {
-  std::vector<std::string> cells;
-  for (const auto& [key, value] : facet.keys) cells.push_back(shown_value(c, key, value));
-  cells.push_back(shown_value(c, group.value));
-  return cells;
+  return out;
 }
 
 std::optional<Estimate> estimate_of(const GroupResult& g, const ValueRange& range) {
@@ -111,8 +95,6 @@ std::vector<std::string> estimate_texts(const std::vector<Estimate>& estimates) 
   if (std::any_of(texts.begin(), texts.end(), has_power)) std::transform(estimates.begin(), estimates.end(), texts.begin(), by_powers);
   return texts;
 }
-
-std::string estimate_text(double centre, double low, double high) { return estimate_texts({{centre, low, high}})[0]; }
 
 std::string estimate_name(const Comparison& c) { return centre_name(c) + " with its " + format_level(1 - c.alpha) + " interval"; }
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "ffn/compare/compare.hpp"
+#include "ffn/report/cells.hpp"
 #include "ffn/report/curves.hpp"
-#include "ffn/report/shown.hpp"
 
 namespace ffn::pictures {
 
@@ -37,22 +37,8 @@ struct PanelGroups {
 constexpr std::size_t kMostInPanel = 8;
 constexpr std::size_t kMostPanels = 24;
 
-/// Leaves that many of them, and a note of it that ends with where all are.
-template <class Panel>
-void keep_most_panels(std::vector<Panel>& panels, std::vector<std::string>& notes, const std::string& where_all = "the table has all") {
-  if (panels.size() <= kMostPanels) return;
-  notes.push_back("the first " + std::to_string(kMostPanels) + " of " + std::to_string(panels.size()) + " panels are drawn; " + where_all);
-  panels.erase(panels.begin() + static_cast<std::ptrdiff_t>(kMostPanels), panels.end());
-}
-
 /// At most kMostPanels; `notes` says how many were left out.
 std::vector<PanelGroups> panels_of(const Comparison& comparison, std::vector<std::string>& notes);
-
-/// The value as a number, if all of it is one.
-std::optional<double> as_number(const std::string& text);
-/// The columns that say which group a row of numbers is of.
-std::vector<std::string> group_headers(const Comparison& comparison);
-std::vector<std::string> group_cells(const Comparison& comparison, const Facet& facet, const GroupResult& group);
 
 /// What stands for a group in pictures, as in tables: its centre, and the limits of its interval where they are known, within the range of
 /// its metric.
@@ -61,9 +47,7 @@ struct Estimate {
 };
 std::optional<Estimate> estimate_of(const GroupResult& group, const ValueRange& range = {});
 
-/// "0.31 [0.28, 0.35]".
-std::string estimate_text(double centre, double low, double high);
-/// Of one column: where a number needs a power of ten, all have one, written as along an axis.
+/// "0.31 [0.28, 0.35]". Of one column: where a number needs a power of ten, all have one, written as along an axis.
 std::vector<std::string> estimate_texts(const std::vector<Estimate>& estimates);
 
 /// "mean with its 95 % interval".

@@ -99,16 +99,6 @@ void Table::highlight_last_row() {
   highlighted_.back() = true;
 }
 
-Table Table::without_column(const std::string& header) const {
-  const auto column = std::find_if(columns_.begin(), columns_.end(), [&](const Column& c) { return c.header == header; });
-  Table out = *this;
-  if (column == columns_.end()) return out;
-  const auto at = column - columns_.begin();
-  out.columns_.erase(out.columns_.begin() + at);
-  for (auto& row : out.rows_) row.erase(row.begin() + at);
-  return out;
-}
-
 std::vector<std::size_t> Table::widths() const {
   std::vector<std::size_t> widths;
   for (std::size_t i = 0; i < columns_.size(); ++i) {

@@ -28,8 +28,6 @@ class Table {
   void add_row(std::vector<std::string> cells);
   /// The row added last stands out: bold in a coloured terminal and in Markdown.
   void highlight_last_row();
-  /// A copy without the column of this header, or a whole one where none has it.
-  Table without_column(const std::string& header) const;
 
   const std::vector<Column>& columns() const { return columns_; }
   const std::vector<std::vector<std::string>>& rows() const { return rows_; }

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "ffn/base/utf8.hpp"
+#include "ffn/report/answer_tables.hpp"
 #include "ffn/report/cells.hpp"
 #include "ffn/report/fit.hpp"
 #include "ffn/report/format.hpp"
@@ -73,44 +74,38 @@ TerminalChart chart_of(const CurveSet& set, const PanelGroups& panel, const Seri
 
 // As in tables, of the runs whose curves could be read.
 std::string seeds_behind(GroupResult group, const GroupCurves& curves) {
-  const auto read = [&](RunState state) {
-    return static_cast<std::size_t>(
-        std::count_if(curves.runs.begin(), curves.runs.end(), [&](const RunCurve& curve) { return curve.run->state == state; }));
-  };
-  group.num_done = read(RunState::done);
-  group.num_diverged = read(RunState::diverged);
-  group.num_failed = read(RunState::failed);
+  group.num_done = group.num_diverged = group.num_failed = 0;
+  for (const auto& curve : curves.runs) {
+    const auto state = curve.run->state;
+    if (is_finished(state))
+      ++(state == RunState::done ? group.num_done : state == RunState::failed ? group.num_failed : group.num_diverged);
+  }
   return seeds_text(group);
 }
 
 Table key(const Comparison& c, const CurveSet& set, const SeriesList& series) {
-  std::vector<Column> columns = {{""}};
-  for (const auto& header : group_headers(c)) columns.push_back({header});
-  for (const auto& header : {std::string("step"), set.metric, std::string("seeds")}) columns.push_back({header, Align::right});
-  Table table(columns);
-  std::vector<Estimate> ends;
-  for (const auto& facet : c.facets) {
-    for (const auto& group : facet.groups) {
-      const auto& points = set.groups.at(&group).points;
-      if (!points.empty()) ends.push_back({points.back().centre, points.back().low, points.back().high});
-    }
+  AnswerTable table{"", key_columns(c), group_rows(c)};
+  std::map<const GroupResult*, std::string> ends;
+  std::vector<Estimate> estimates;
+  for (const auto& row : table.rows) {
+    if (const auto& points = set.groups.at(row.group).points; !points.empty())
+      estimates.push_back({points.back().centre, points.back().low, points.back().high});
   }
-  const auto texts = estimate_texts(ends);
+  const auto texts = estimate_texts(estimates);
   auto text = texts.begin();
-  for (const auto& facet : c.facets) {
-    for (const auto& group : facet.groups) {
-      const auto& curves = set.groups.at(&group);
-      std::vector<std::string> row = {std::string(1, series_letter(series.index(group.value)))};
-      for (const auto& cell : group_cells(c, facet, group)) row.push_back(cell);
-      if (curves.points.empty()) {
-        row.insert(row.end(), {"-", "-", seeds_behind(group, curves)});
-      } else {
-        row.insert(row.end(), {format_count(curves.points.back().step), *text++, seeds_behind(group, curves)});
-      }
-      table.add_row(row);
-    }
-  }
-  return table;
+  for (const auto& row : table.rows) ends[row.group] = set.groups.at(row.group).points.empty() ? "-" : *text++;
+  const auto add = [&](const std::string& header, auto&& of) { table.columns.push_back({Shows::other, header, Align::right, of}); };
+  for (auto& column : table.columns) column.align = Align::left;
+  table.columns.insert(table.columns.begin(), {Shows::other, "", Align::left, [&](const AnswerRow& row) {
+                                                 return std::string(1, series_letter(series.index(row.group->value)));
+                                               }});
+  add("step", [&](const AnswerRow& row) {
+    const auto& points = set.groups.at(row.group).points;
+    return points.empty() ? "-" : format_count(points.back().step);
+  });
+  add(set.metric, [&](const AnswerRow& row) { return ends.at(row.group); });
+  add("seeds", [&](const AnswerRow& row) { return seeds_behind(*row.group, set.groups.at(row.group)); });
+  return table.plain();
 }
 
 bool any_point(const CurveSet& set, bool (*is_it)(const CurvePoint& point, std::size_t runs)) {

@@ -6,7 +6,6 @@
 
 #include "ffn/base/suggest.hpp"
 #include "ffn/compare/shown_names.hpp"
-#include "ffn/compare/variant_name.hpp"
 #include "ffn/report/format.hpp"
 
 namespace ffn {
@@ -29,28 +28,22 @@ std::string point_text(const TuningResult& tuned, const TunedVariant::Point& poi
 std::string counted_seeds(std::size_t n, const char* which) { return std::to_string(n) + " " + which + (n == 1 ? " seed" : " seeds"); }
 
 // "0.01 (relu, gelu)" and "0.03 (silu)"; "0.01" if it is the one choice; of many variants how many.
-std::vector<std::string> choices_text(const TuningResult& tuned) {
-  std::vector<std::string> choices;
-  std::vector<std::vector<std::string>> of;
+std::string choices_text(const TuningResult& tuned) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> choices;
   for (const auto& variant : tuned.variants) {
     for (const auto& point : variant.curve) {
       if (point.chosen == 0) continue;
       const std::string text = point_text(tuned, point);
-      const auto at = static_cast<std::size_t>(std::find(choices.begin(), choices.end(), text) - choices.begin());
-      if (at == choices.size()) {
-        choices.push_back(text);
-        of.emplace_back();
-      }
-      of[at].push_back(variant.name);
+      auto at = std::find_if(choices.begin(), choices.end(), [&](const auto& choice) { return choice.first == text; });
+      if (at == choices.end()) at = choices.insert(at, {text, {}});
+      at->second.push_back(variant.name);
     }
   }
-  if (choices.size() == 1) return choices;
-  const bool by_name = tuned.variants.size() <= kMostByName;
+  if (choices.size() == 1) return choices[0].first;
   std::vector<std::string> out;
-  for (std::size_t i = 0; i < choices.size(); ++i)
-    out.push_back(choices[i] + " (" +
-                  (by_name ? join(of[i]) : std::to_string(of[i].size()) + (of[i].size() == 1 ? " variant" : " variants")) + ")");
-  return out;
+  for (const auto& [choice, of] : choices)
+    out.push_back(choice + " (" + (tuned.variants.size() <= kMostByName ? join(of) : format_counted(of.size(), "variant")) + ")");
+  return join(out, "; ");
 }
 
 }  // namespace
@@ -64,7 +57,7 @@ std::string tuned_sentence(const TuningResult& tuned) {
            counted_seeds(tuned.seeds, "other") + ": these are verdicts on the variants tuned this way.";
   }
   return "Each variant is judged at its own " + keys + ", chosen by " + tuned.metric + " with " + counted_seeds(tuned.seeds, "other") +
-         ": " + join(choices_text(tuned), "; ") + ". These are verdicts on the chosen values.";
+         ": " + choices_text(tuned) + ". These are verdicts on the chosen values.";
 }
 
 std::optional<stats::Centre> tuned_estimate(const TunedVariant& variant, const TunedVariant::Point& point, double alpha) {
@@ -86,49 +79,41 @@ std::string curve_caption(const TuningResult& tuned) {
 
 namespace {
 
-// One column for each key that all variants name, or one for their names.
-class VariantColumns {
- public:
-  explicit VariantColumns(const TuningResult& tuned) {
-    for (const auto& variant : tuned.variants) {
-      std::vector<std::string> own;
-      for (const auto& [key, value] : parts_of_variant(variant.name)) own.push_back(key);
-      if (&variant == &tuned.variants[0]) keys_ = own;
-      else if (own != keys_) keys_.clear();
-    }
-  }
-
-  std::vector<Column> headers() const {
-    if (keys_.empty()) return {{"variant", Align::left}};
-    std::vector<Column> out;
-    for (const auto& key : keys_) out.push_back({key, Align::left});
-    return out;
-  }
-
-  std::vector<std::string> cells(const TunedVariant& variant) const {
-    if (keys_.empty()) return {variant.name};
-    std::vector<std::string> out;
-    for (const auto& [key, value] : parts_of_variant(variant.name)) out.push_back(value);
-    return out;
-  }
-
- private:
-  std::vector<std::string> keys_;
+// A row for each variant: the values of the keys that all of them name, or else their names.
+struct VariantNames {
+  std::string header;
+  std::vector<std::string> names = {};
 };
+
+VariantNames variant_names(const TuningResult& tuned) {
+  VariantNames by_keys, by_name{"variant"};
+  bool alike = true;
+  for (const auto& variant : tuned.variants) {
+    std::vector<std::string> keys, values;
+    for (const auto& [key, value] : parts_of_variant(variant.name)) {
+      keys.push_back(key);
+      values.push_back(value);
+    }
+    if (by_keys.names.empty()) by_keys.header = join(keys);
+    alike = alike && !keys.empty() && by_keys.header == join(keys);
+    by_keys.names.push_back(join(values));
+    by_name.names.push_back(variant.name);
+  }
+  return alike ? by_keys : by_name;
+}
 
 std::string score_text(const TunedVariant::Point& point) { return point.score ? format_significant(*point.score, 3) : "-"; }
 
 }  // namespace
 
 Table choices_table(const TuningResult& tuned) {
-  const VariantColumns variants(tuned);
-  auto columns = variants.headers();
-  const std::string chosen = join(tuned.keys, ", ");
-  columns.push_back({tuned.per_seed ? "seeds × " + chosen : chosen, Align::left});
+  const auto names = variant_names(tuned);
+  const std::string chosen = join(tuned.keys);
+  std::vector<Column> columns{{names.header}, {tuned.per_seed ? "seeds × " + chosen : chosen}};
   if (!tuned.per_seed) columns.push_back({tuned.metric + " there", Align::right});
   Table table(columns);
-  for (const auto& variant : tuned.variants) {
-    auto row = variants.cells(variant);
+  for (std::size_t v = 0; v < tuned.variants.size(); ++v) {
+    const auto& variant = tuned.variants[v];
     std::vector<const TunedVariant::Point*> points;
     for (const auto& point : variant.curve) {
       if (point.chosen > 0) points.push_back(&point);
@@ -137,7 +122,7 @@ Table choices_table(const TuningResult& tuned) {
     std::vector<std::string> shown;
     for (const auto* point : points)
       shown.push_back((tuned.per_seed ? std::to_string(point->chosen) + " × " : "") + point_text(tuned, *point));
-    row.push_back(join(shown));
+    std::vector<std::string> row{names.names[v], join(shown)};
     if (!tuned.per_seed) row.push_back(score_text(*points.at(0)));
     table.add_row(row);
   }
@@ -145,13 +130,13 @@ Table choices_table(const TuningResult& tuned) {
 }
 
 Table curve_table(const TuningResult& tuned) {
-  const VariantColumns variants(tuned);
-  auto columns = variants.headers();
+  const auto names = variant_names(tuned);
+  std::vector<Column> columns{{names.header}};
   for (const auto& point : tuned.variants.at(0).curve) columns.push_back({point_text(tuned, point), Align::right});
   Table table(columns);
-  for (const auto& variant : tuned.variants) {
-    auto row = variants.cells(variant);
-    for (const auto& point : variant.curve) {
+  for (std::size_t v = 0; v < tuned.variants.size(); ++v) {
+    std::vector<std::string> row{names.names[v]};
+    for (const auto& point : tuned.variants[v].curve) {
       row.push_back(score_text(point));
       if (point.bad > 0) row.back() += ", " + std::to_string(point.bad) + " bad";
       if (point.chosen > 0) row.back() += tuned.per_seed ? " (" + std::to_string(point.chosen) + ")" : "*";

@@ -6,20 +6,19 @@
 #include "ffn/config/coverage.hpp"
 #include "ffn/config/run_config.hpp"
 #include "ffn/formula/activation_formula.hpp"
+#include "ffn/kernels/kernels.hpp"
 
 namespace ffn {
 
 namespace {
 
-// Something that a map back reads; a formula need not end in one.
 bool has_hidden_layer(const ModelConfig& model) {
   const FfnSize* size = size_of(model.ffn);
-  const FormulaText* text = formula_of(model.ffn);
-  if (!size || !text) return size;
+  const auto text = layer_formula(model.ffn);
+  if (!text || !activation_problem(size->activation).empty()) return false;
   std::vector<FormulaProblem> problems;  // said elsewhere
-  if (!activation_problem(size->activation).empty()) return false;
   const auto graph = compile_formula(*text, model.d_model, size->hidden_width(model.d_model), size->activation, problems);
-  return problems.empty() && graph.nodes.back().op == FormulaOp::product;
+  return problems.empty() && hidden_layer(graph);
 }
 
 // Layers are measured in the fused network, whichever engine trains (train/layer_meter.hpp).
@@ -27,38 +26,36 @@ bool measures_layers(const RunConfig& config) { return config.train.layer_metric
 
 }  // namespace
 
+const std::vector<OutputMetric>& output_metrics() {
+  static const std::vector<OutputMetric> rows{};
+  return rows;
+}
+
+void add_output_metrics(std::int64_t rows, std::int64_t classes, const float* outputs, const std::int64_t* labels, LossSums& sums) {
+  for (std::size_t m = 0; m < output_metrics().size(); ++m) {
+    for (std::int64_t i = 0; i < rows; ++i) {
+      if (labels[i] >= 0) sums.of_outputs[m] += output_metrics()[m].of_position(outputs + i * classes, classes, labels[i]);
+    }
+  }
+}
+
 const std::vector<MetricRow>& metric_catalogue() {
-  static const std::vector<MetricRow> rows = {metric::kTrainLoss,
-                                              metric::kTrainBalanceLoss,
-                                              metric::kTrainZLoss,
-                                              metric::kTrainImportanceLoss,
-                                              metric::kTrainLoadLoss,
-                                              metric::kTrainSequenceBalanceLoss,
-                                              metric::kTrainDropped,
-                                              metric::kTrainSlotsUsed,
-                                              metric::kTrainUsageEntropy,
-                                              metric::kTrainGradNorm,
-                                              metric::kValLoss,
-                                              metric::kValAccuracy,
-                                              metric::kValRmse,
-                                              metric::kValR2,
-                                              metric::kValMajorityAccuracy,
-                                              metric::kValFrequencyLoss,
-                                              metric::kValMeanRmse,
-                                              metric::kValBitsPerChar,
-                                              metric::kValBitsPerByte,
-                                              metric::kValPerplexity,
-                                              metric::kValBitsPerParam,
-                                              metric::kValMostBitsPerParam,
-                                              metric::kFfnZeroFraction,
-                                              metric::kFfnNearZeroFraction,
-                                              metric::kFfnDeadUnits,
-                                              metric::kFfnEffectiveRank,
-                                              metric::kMoeMaxViolation,
-                                              metric::kMoeLoadEntropy,
-                                              metric::kMoeTokenEntropy,
-                                              metric::kMoeDeadExperts,
-                                              metric::kMoePurity};
+  static const std::vector<MetricRow> rows = [] {
+    using namespace metric;
+    // clang-format off
+    std::vector<MetricRow> all{
+        kTrainLoss, kTrainBalanceLoss, kTrainZLoss, kTrainImportanceLoss, kTrainLoadLoss, kTrainSequenceBalanceLoss, kTrainDropped,
+        kTrainSlotsUsed, kTrainUsageEntropy, kTrainGradNorm,
+        kValLoss, kValAccuracy, kValRmse, kValR2, kValMajorityAccuracy, kValFrequencyLoss, kValMeanRmse, kValBitsPerChar,
+        kValBitsPerByte, kValPerplexity};
+    for (const auto& metric : output_metrics()) all.push_back(metric.row);
+    all.insert(all.end(), {
+        kValBitsPerParam, kValMostBitsPerParam,
+        kFfnZeroFraction, kFfnNearZeroFraction, kFfnDeadUnits, kFfnEffectiveRank,
+        kMoeMaxViolation, kMoeLoadEntropy, kMoeTokenEntropy, kMoeDeadExperts, kMoePurity});
+    // clang-format on
+    return all;
+  }();
   return rows;
 }
 

@@ -3,12 +3,14 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <limits>
 #include <string>
 #include <vector>
 
 namespace ffn {
 
+struct LossSums;
 struct ModelConfig;
 struct MoeConfig;
 struct RunConfig;
@@ -152,6 +154,16 @@ constexpr std::size_t kMostAuxiliaryLosses = 6;
 using AuxiliaryValues = std::array<double, kMostAuxiliaryLosses>;
 std::vector<AuxiliaryLoss> auxiliary_losses(const MoeConfig& mixture);
 std::vector<AuxiliaryLoss> auxiliary_losses(const ModelConfig& model);
+
+/// A metric of what a classifier puts out: the mean of `of_position` over the scored positions. Both engines compute it, on the host.
+struct OutputMetric {
+  MetricRow row;
+  double (*of_position)(const float* outputs, std::int64_t classes, std::int64_t label);
+};
+/// At most LossSums::kMostOutputMetrics. To add one, add a row in metrics.cpp.
+const std::vector<OutputMetric>& output_metrics();
+/// outputs: (rows, classes); labels: (rows), negative where a position is not scored.
+void add_output_metrics(std::int64_t rows, std::int64_t classes, const float* outputs, const std::int64_t* labels, LossSums& sums);
 
 /// In the order in which a run logs them.
 const std::vector<MetricRow>& metric_catalogue();

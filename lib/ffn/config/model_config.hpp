@@ -207,6 +207,9 @@ bool has_memory(const FfnConfig& ffn);
 /// The formula of a layer or of its experts, nullptr where there is none.
 const FormulaText* formula_of(const FfnConfig& ffn);
 
+/// The formula that a layer is, or each expert of a mixture, the built-in kinds written out; none for kinds that are no formula.
+std::optional<FormulaText> layer_formula(const FfnConfig& ffn);
+
 /// A formula that was checked, in the sizes of a layer.
 FormulaGraph graph_of(const FormulaText& text, std::int64_t d_model, const FfnSize& size);
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -74,6 +75,16 @@ struct FormulaGraph {
   std::int64_t flops() const;  ///< forward, per token; of the products
   bool drops() const;
 };
+
+/// The value that the last product of a layer reads, (N, width), and how the layer makes it.
+struct HiddenLayer {
+  int value;                ///< node
+  int pre_activation = -1;  ///< node: the only product that `value` depends on, in a gated layer the gate's; -1 where there are more
+  int gate = -1, up = -1;   ///< nodes, of a gated layer: value = gate ⊙ up, each of one product
+  int up_product = -1;      ///< node, of a gated layer: the one of `up`
+};
+/// None where the layer does not end in a product.
+std::optional<HiddenLayer> hidden_layer(const FormulaGraph& graph);
 
 /// One thing wrong with a formula.
 struct FormulaProblem {

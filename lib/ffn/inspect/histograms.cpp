@@ -43,7 +43,8 @@ std::string activation_events(const FoundRun& run, const TensorFile& weights, do
     const auto& parts = blocks[block].hidden;
     for (std::size_t part = 0; part < parts.size(); ++part) {
       const std::string layer = "block" + std::to_string(block) + (parts.size() > 1 ? ".expert" + std::to_string(part) : "");
-      events += histogram_event(wall_time, run.summary->steps, "pre_activation/" + layer, doubles(parts[part].pre_activation));
+      if (!parts[part].pre_activation.empty())
+        events += histogram_event(wall_time, run.summary->steps, "pre_activation/" + layer, doubles(parts[part].pre_activation));
       events += histogram_event(wall_time, run.summary->steps, "hidden/" + layer, doubles(parts[part].hidden));
     }
   }

@@ -29,12 +29,15 @@ struct LossSums {
   double loss = 0;
   std::int64_t correct = 0, scored = 0;  ///< correct: of classes, those whose largest output is the label's
   double squared_error = 0;              ///< of vectors: MeanSquaredError, whatever the loss; an evaluation's alone
+  static constexpr std::size_t kMostOutputMetrics = 8;
+  double of_outputs[kMostOutputMetrics] = {};  ///< of classes, an evaluation's: by the rows of output_metrics()
 
   LossSums& operator+=(const LossSums& other) {
     loss += other.loss;
     correct += other.correct;
     scored += other.scored;
     squared_error += other.squared_error;
+    for (std::size_t i = 0; i < kMostOutputMetrics; ++i) of_outputs[i] += other.of_outputs[i];
     return *this;
   }
 };

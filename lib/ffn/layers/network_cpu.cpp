@@ -290,6 +290,7 @@ LossSums Network::evaluate(const float* parameters, const Examples& examples) {
   };
   LossSums sums = measured(measured_loss(loss_));
   if (task_.target == Target::vectors) sums.squared_error = measured(MeanSquaredError()).loss;
+  else add_output_metrics(rows, task_.num_classes, outputs, examples.targets.labels, sums);
   return sums;
 }
 

@@ -8,7 +8,7 @@ namespace ffn::fused {
 /// A value within a block. The rows of a hidden layer are tokens (N), or in a mixture (token, choice) pairs (N·K) sorted by expert.
 enum class Value {
   ffn_input,       ///< (N, D), behind a norm that stands before the layer
-  pre_activation,  ///< x W + b (rows, F), of the gate in a gated layer
+  pre_activation,  ///< x W + b (rows, F), of the gate in a gated layer; see HiddenLayer
   gate,            ///< φ of it (rows, F), in gated layers alone
   up,              ///< what the gate multiplies (rows, F), likewise
   hidden,          ///< what the map back reads (rows, F)

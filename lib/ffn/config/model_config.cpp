@@ -136,7 +136,7 @@ void Conv1x1Config::describe(FieldVisitor& v) { describe_size(v); }
 void FormulaConfig::describe(FieldVisitor& v) {
   text.describe(v);
   describe_width(v);
-  // Of a formula without phi it would be a key that changes nothing.
+  // Without phi in the formula it would be a key that changes nothing.
   if (text.formula.empty() || text.calls_phi()) describe_activation(v);
   describe_dropout_and_match(v);
 }

@@ -1,5 +1,5 @@
-// A feed-forward layer that is given as a formula: what it computes, as a list of operations with their shapes. One description from
-// which come the parameters, their count, the FLOPs, nn's evaluation and the fused forward and backward passes.
+// A feed-forward layer as a list of operations with their shapes. Parameters, their count, FLOPs, the LibTorch module and the fused
+// forward and backward passes follow from it.
 #pragma once
 
 #include <cstdint>
@@ -95,7 +95,7 @@ struct FormulaProblem {
 /// The layer of these sizes, or everything that is wrong with it. `activation` is what phi(…) stands for.
 FormulaGraph compile_formula(const FormulaText& text, std::int64_t d_model, std::int64_t hidden_width, const std::string& activation,
                              std::vector<FormulaProblem>& problems);
-/// Of a text that was checked. Throws std::logic_error with the first problem.
+/// For a checked text. Throws std::logic_error with the first problem.
 FormulaGraph compile_formula(const FormulaText& text, std::int64_t d_model, std::int64_t hidden_width, const std::string& activation);
 
 /// The same parameters once for each of E experts.

@@ -8,7 +8,7 @@ namespace ffn {
 
 namespace {
 
-// Of the nodes those that are kept, their inputs renumbered.
+// The kept nodes, their inputs renumbered.
 std::vector<FormulaNode> kept(std::vector<FormulaNode> nodes, const std::vector<bool>& keep) {
   std::vector<FormulaNode> out;
   std::vector<int> place(nodes.size(), -1);

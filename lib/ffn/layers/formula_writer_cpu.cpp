@@ -1,4 +1,4 @@
-// What a formula's program is made of: the operations of both passes in their order.
+// Writes a formula's program: the operations of both passes in their order.
 #include <algorithm>
 #include <optional>
 
@@ -8,7 +8,7 @@ namespace ffn::fused {
 
 namespace {
 
-// What backward passes do with each parameter: they write one that has one use, as a matrix or as its bias.
+// Gradients of parameters with one use, as a matrix or as its bias, are written; others are added to.
 std::vector<Gradient> gradients_of(const FormulaGraph& graph) {
   std::vector<int> uses(graph.parameters.size());
   for (const auto& node : graph.nodes) {
@@ -207,7 +207,7 @@ class FormulaProgram::Writer {
 
   // ---- backward
 
-  // Where what flows back to a node goes, and whether something is there already.
+  // Place of a node's gradient, and whether it holds a part already.
   struct Target {
     Ref ref;
     bool accumulate;

@@ -16,7 +16,7 @@ enum class Value {
   attention        ///< weights (B·H·T, T), or (H·T, T) where they go by position
 };
 
-/// Where a mixture sent its N tokens.
+/// Routing of N tokens by a mixture.
 struct RoutedTokens {
   std::int64_t num_tokens, num_experts, top_k;
   const float* probability;    ///< (N, E), of the router
@@ -29,7 +29,7 @@ struct RoutedTokens {
 class Watcher {
  public:
   virtual ~Watcher() = default;
-  /// What follows is of this block.
+  /// Values that follow belong to this block.
   virtual void enter_block(std::int64_t block) = 0;
   virtual void see(Value what, std::int64_t rows, std::int64_t width, const float* values) = 0;
   /// Before the hidden layer of the experts.

@@ -12,7 +12,7 @@ std::unique_ptr<FeedForward> make_feed_forward(const Declare& declare, std::int6
   if (const auto* moe = std::get_if<MoeConfig>(&config)) return std::make_unique<MoE>(declare, d_model, *moe, site);
   if (const auto text = layer_formula(config))
     return std::make_unique<FormulaProgram>(declare, graph_of(*text, d_model, *size_of(config)), site);
-  throw std::logic_error("an FFN kind that has no fused form: write one here, or say only_nn in config/coverage.cpp");
+  throw std::logic_error("an FFN kind that has no fused form: give it a formula in layer_formula(), or say only_nn in config/coverage.cpp");
 }
 
 }  // namespace ffn::fused

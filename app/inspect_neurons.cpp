@@ -141,7 +141,7 @@ void print_neuron(const Inspection& i, const std::string& name) {
   for (const auto& note : i.notes) print_paragraph("note: " + note);
   print_paragraph("Neuron " + name + ": fires on " + format_share(neuron.fires) + " of " + format_count(report.tokens) + " tokens" +
                   (neuron.dead ? " (dead)" : "") + ", largest |h| " + shown_number(neuron.peak) + ", ‖key‖ " +
-                  format_significant(neuron.key_norm, 3) + (rows.gated() ? " (gate), ‖up‖ " + format_significant(neuron.up_norm, 3) : "") +
+                  shown_number(neuron.key_norm, 3) + (rows.gated() ? " (gate), ‖up‖ " + shown_number(neuron.up_norm, 3) : "") +
                   ", ‖value‖ " + format_significant(neuron.value_norm, 3) + ", cos(key, value) " + cosine_text(neuron.cosine) + ".");
   if (neuron.reads_out())
     print_paragraph("Its value writes towards " + classes_text(neuron.towards, i.inputs, 5) + "; away from " +

@@ -70,9 +70,10 @@ void print_layers(const Inspection& i, const CommonOptions& common) {
                   "fire rates: neurons by the share of tokens on which they fire, in tenths from 0 to 100 %, · being none.");
 }
 
-std::string size_text(double x) { return format_significant(x, 2); }
+std::string size_text(double x) { return shown_number(x, 2); }
 // "1.2 [0.9, 1.6]"
 std::string quantiles(std::vector<double> values, std::string (*text)(double)) {
+  if (std::isnan(values[0])) return "-";  // there are no keys
   std::sort(values.begin(), values.end());
   const auto at = [&](double q) { return text(values[static_cast<std::size_t>(std::lround(q * static_cast<double>(values.size() - 1)))]); };
   return at(0.5) + " [" + at(0.1) + ", " + at(0.9) + "]";
@@ -198,6 +199,7 @@ const char* share_bar(double share) {
 }
 
 std::string cosine_text(double x) {
+  if (std::isnan(x)) return "-";
   const std::string text = format_signed(x, 0.1);
   return text[0] == '+' ? text.substr(1) : text;
 }

@@ -123,10 +123,14 @@ class Text(InspectTest):
         self.assertIn("named block.neuron", self.fails(2, "inspect", run, "--neuron", "0.99"))
 
     def test_layers_that_show_no_hidden_layer_say_so(self):
-        run = self.trained({**XOR, "name": "formula"}, "model.ffn.kind=formula", "model.ffn.name=swiglu")
-        self.assertIn("the layer is a formula", self.ok("inspect", run).stdout)
+        run = self.trained({**XOR, "name": "open"}, "model.ffn.kind=formula", "model.ffn.name=rwkv_channel_mix")
+        self.assertIn("no hidden layer", " ".join(self.ok("inspect", run).stdout.split()))
         steps = self.inspected(run, "--trace", "10")["blocks"][0]["steps"]
         self.assertEqual([s["name"] for s in steps], ["x", "y"])
+        run = self.trained({**XOR, "name": "formula"}, "model.ffn.kind=formula", "model.ffn.name=swiglu")
+        self.assertIn("Neuron 0.3: fires on", self.ok("inspect", run, "--neuron", "0.3").stdout)
+        steps = self.inspected(run, "--trace", "10")["blocks"][0]["steps"]
+        self.assertEqual([s["name"] for s in steps], ["x", "x @ gate", "silu(x @ gate)", "(x @ up)", "(silu(x @ gate) * (x @ up))", "y"])
         self.assertNotIn("gelu", self.ok("inspect", run).stdout)  # swiglu has its own activation
         run = self.trained({**XOR, "name": "swish"}, "model.ffn.activation=z * sigmoid(beta * z)", "model.ffn.activation_parameters.beta=1")
         self.assertRegex(self.ok("inspect", run).stdout, r"^1 block: formula \d+ → \d+ → \d+, z \* sigmoid\(beta \* z\)\n")
@@ -214,6 +218,13 @@ class Text(InspectTest):
             self.assertAlmostEqual(neuron["writes"], neuron["mean_size"] * neuron["value_norm"] * tokens / 1584, places=6)
         most = sorted(each, key=lambda name: -each[name][0]["writes"])[:8]
         self.assertEqual([row.split()[0] for row in rows], most)
+
+    def test_where_there_are_no_neurons_none_can_be_named(self):
+        for kind, why in ((["model.ffn.kind=none"], "the model has no feed-forward layer"), (["model.ffn.kind=formula", "model.ffn.name=rwkv_channel_mix"], "does not end in a product")):
+            error = self.fails(2, "inspect", self.trained({**XOR, "name": "bare"}, *kind), "--neuron", "0.0")
+            self.assertIn("there are none", error)
+            self.assertIn(why, error)
+            self.assertNotIn("from 0.0 on", error)
 
     def test_a_trace_of_what_has_no_layer_or_is_a_sequence(self):
         run = self.trained({**XOR, "name": "none"}, "model.ffn.kind=none")

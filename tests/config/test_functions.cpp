@@ -2,7 +2,7 @@
 #include "ffn/formula/formula.hpp"
 #include "ffn/formula/formula_text.hpp"
 #include "ffn/formula/functions.hpp"
-#include "ffn/kernels/expression_run.hpp"
+#include "ffn/kernels/expression.hpp"
 #include "support/catch_plain.hpp"
 
 using namespace ffn;

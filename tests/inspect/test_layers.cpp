@@ -1,6 +1,8 @@
 // What is measured inside layers, on hand-made networks whose answer is known.
+#include <algorithm>
 #include <cmath>
 
+#include "ffn/formula/named_formulas.hpp"
 #include "ffn/inspect/experts.hpp"
 #include "ffn/inspect/neurons.hpp"
 #include "ffn/inspect/trace.hpp"
@@ -158,6 +160,51 @@ TEST_CASE("gate and up of a gated layer are told apart by their signs") {
   CHECK(neuron.up_norm == Approx(2));
   CHECK(neuron.peak == Approx(2));
   CHECK(made.values().at(0).hidden.at(0).hidden == std::vector<float>{2, 2, -2, 0});
+}
+
+TEST_CASE("the neurons of a formula that ends in a product are those of the built-in layer") {
+  FormulaConfig config;
+  config.text.formula = "(relu(x @ g) * u) @ down.T";
+  *config.text.let = {{"u", "x @ up"}};
+  *config.text.parameters = {{"g", {"D", "F"}}, {"up", {"D", "F"}}, {"down", {"D", "F"}}};
+  const std::vector<float> gate = {1, 2, 0, 1}, up = {0, 1, 2, -1};
+  const std::map<std::string, std::vector<float>> ends{{"projection.weight", kIdentity}, {"head.weight", kIdentity}};
+  auto of_formula = ends, of_kind = ends;
+  of_formula.insert({{"block0.ffn.g", gate}, {"block0.ffn.up", up}, {"block0.ffn.down", {3, 0, 1, 2}}});
+  of_kind.insert({{"block0.ffn.gate.weight", gate}, {"block0.ffn.up.weight", up}, {"block0.ffn.down.weight", {3, 1, 0, 2}}});
+  Made formula(model_with(config, 2), kPairs, of_formula), kind(model_with(GatedConfig{}, 2), kPairs, of_kind);
+  show_corners(formula);
+  show_corners(kind);
+  const auto found = report_of(formula), expected = report_of(kind);
+  CHECK(found.gated);
+  CHECK(found.signs == expected.signs);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const auto &a = found.neurons.at(i), &b = expected.neurons.at(i);
+    CHECK(std::vector<double>{a.fires, a.peak, a.key_norm, a.up_norm, a.value_norm, a.cosine, a.mean_size} ==
+          std::vector<double>{b.fires, b.peak, b.key_norm, b.up_norm, b.value_norm, b.cosine, b.mean_size});
+    CHECK(a.favourite == b.favourite);
+  }
+}
+
+TEST_CASE("what a formula's last product reads is its hidden layer, with the product that it is made of") {
+  struct Case {
+    const char* name;
+    bool has_one, gated, has_pre_activation;
+  };
+  for (const auto& [name, has_one, gated, has_pre_activation] :
+       {Case{"positionwise", true, false, true}, Case{"swiglu", true, true, true}, Case{"gau", true, true, true},
+        Case{"squared_relu", true, false, true}, Case{"xielu", true, false, true}, Case{"maxout", true, false, false},
+        Case{"bitnet", true, false, false}, Case{"rwkv_channel_mix", false, false, false}}) {
+    CAPTURE(name);
+    const auto& rows = named_formulas();
+    const auto row = std::find_if(rows.begin(), rows.end(), [name = name](const NamedFormula& r) { return r.name == std::string(name); });
+    const auto graph = compile_formula(formula_text(*row), 4, 8, "gelu");
+    const auto hidden = hidden_layer(graph);
+    REQUIRE(hidden.has_value() == has_one);
+    if (!hidden) continue;
+    CHECK((hidden->gate >= 0) == gated);
+    CHECK((hidden->pre_activation >= 0) == has_pre_activation);
+  }
 }
 
 namespace {

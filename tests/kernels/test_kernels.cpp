@@ -4,7 +4,7 @@
 #include <cstring>
 #include <vector>
 
-#include "ffn/kernels/dropout.hpp"
+#include "ffn/kernels/kernels.hpp"
 #include "support/catch_plain.hpp"
 #include "support/kernel_builds.hpp"
 #include "support/worst.hpp"

@@ -1,6 +1,6 @@
 // What nn computes without the host's help, as a GPU needs it, against what it computes with it: on the CPU, in float64.
 #include "ffn/base/random.hpp"
-#include "ffn/kernels/dropout.hpp"
+#include "ffn/kernels/kernels.hpp"
 #include "ffn/layers/activation_torch.hpp"
 #include "ffn/train/learner_torch.hpp"
 #include "support/catch.hpp"

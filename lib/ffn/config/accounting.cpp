@@ -26,7 +26,7 @@ Cost cost(const GatedConfig& c, std::int64_t d) { return two_layer(c, d, true); 
 Cost cost(const Conv1x1Config& c, std::int64_t d) { return two_layer(c, d, false); }
 Cost cost(const NoFfnConfig&, std::int64_t) { return {}; }
 
-// Of a slot `vectors` of width D are read.
+// Each read slot has `vectors` vectors of width D.
 Cost memory_cost(const MemoryFields& c, std::int64_t vectors, std::int64_t d) {
   const auto query = c.heads * c.key_width, norm = c.query_norm ? 2 * c.key_width : 0, read = c.heads * c.top_k * vectors * d;
   const auto finding = d * query + c.heads * c.keys * c.key_width, rest = (c.bias ? query : 0) + norm;
@@ -41,7 +41,7 @@ Cost formula_cost(const FormulaText& text, const FfnSize& size, std::int64_t d) 
 }
 Cost cost(const FormulaConfig& c, std::int64_t d) { return formula_cost(c.text, c, d); }
 
-// Of routers, one overload per kind.
+// One overload per kind of router.
 Cost router_map(const MoeConfig& c, std::int64_t d) { return dense(d * c.num_experts, 2 * d * c.num_experts); }
 Cost router_cost(const TopKFields&, const MoeConfig& c, std::int64_t d) { return router_map(c, d); }
 Cost router_cost(const NoisyTopKConfig&, const MoeConfig& c, std::int64_t d) { return router_map(c, d) * 2; }

@@ -1,5 +1,5 @@
 // Parameters and FLOPs by closed formula, before anything is built. One multiply-add counts as 2 FLOPs.
-// What acts element by element (activations, norms, rotary positions) is not counted.
+// Element-wise operations (activations, norms, rotary positions) are not counted.
 // Table: module, parameters, forward FLOPs per token, in the notation of lib/README.md.
 //   plain FFN        2DF (+ F + D)                          4DF
 //   gated FFN        3DF (+ 2F + D)                         6DF

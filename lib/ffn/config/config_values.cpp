@@ -10,7 +10,7 @@ namespace {
 
 using Values = std::map<std::string, JsonValue>;
 
-/// Of a config: its values. Of a config at its defaults, with `of_all`: those of every kind, or with `like` of the kinds there.
+/// A config's values. With `of_all`, the defaults of every kind, or with `like` of the kinds there.
 class ValueVisitor final : public FieldVisitor {
  public:
   explicit ValueVisitor(bool of_all, const Values* like = nullptr) : of_all_(of_all), like_(like) {}

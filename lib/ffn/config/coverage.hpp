@@ -1,4 +1,4 @@
-// What the fused engine covers; every part of a run is asked. All other runs are trained by LibTorch; their layer metrics
+// Coverage of the fused engine, asked of every part of a run. LibTorch trains all other runs; their layer metrics
 // (config/metrics.hpp) are not logged and they cannot be inspected.
 #pragma once
 

@@ -16,7 +16,7 @@ struct Entry {
   Json value;
   std::string pointer;
 };
-/// What one variant assigns.
+/// The assignments of one variant.
 using Combination = std::vector<Entry>;
 
 /// Collects problems instead of throwing: a study is told all that is wrong with it.

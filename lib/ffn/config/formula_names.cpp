@@ -57,7 +57,7 @@ class Resolver {
   void resolve_name(Json& layer) {
     if (!is_text(layer, "name")) return;
     const bool has_formula = is_text(layer, "formula");
-    // Of a name and a formula the newer counts; of one file, or both on the command line, the formula does, and the name is its label.
+    // The newer of name and formula wins. Within one file or one command the formula wins, and the name is its label.
     const bool both_typed =
         has_formula && document_.origin(pointer_ + "/formula").line == 0 && document_.origin(pointer_ + "/name").line == 0;
     if (has_formula && (both_typed || age("formula") >= age("name"))) {
@@ -104,7 +104,7 @@ class Resolver {
   // The formula stands in the config from now on.
   static void forget_file(Json& layer) { layer.erase("formulas"); }
 
-  // What the name stands for, or null if that has been said to be nothing.
+  // The formula of that name; null where a problem was reported.
   Json find(const Json& layer, const std::string& name) {
     std::vector<std::string> names;
     if (is_text(layer, "formulas")) {

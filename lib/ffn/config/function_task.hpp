@@ -1,4 +1,4 @@
-// What the config of a `function` task means: its inputs and its compiled formula.
+// Inputs and compiled formula of a `function` task.
 #pragma once
 
 #include "ffn/config/task_config.hpp"

@@ -45,7 +45,7 @@ std::string or_known(const std::string& typed, const std::vector<std::string>& n
   return (suggestion.empty() ? "; known: " : suggestion + " Known: ") + join(names);
 }
 
-// What to do about a key that is not known here: it is another kind's or a study's, it stands elsewhere, it is mistyped.
+// The remedy for an unknown key: it is another kind's or a study's, it belongs elsewhere, or it is mistyped.
 std::string key_remedy(const Json& tree, const std::string& section, const std::string& key, const JsonReader::KindKeys& kinds,
                        const std::vector<std::string>& names) {
   if (const auto owners = kinds.find(key); owners != kinds.end())
@@ -288,7 +288,7 @@ bool JsonReader::in_error(const std::string& pointer) const {
 
 void JsonReader::require(bool holds, const char* field, const std::string& message, const std::vector<const char*>& others) {
   if (holds) return;
-  // Where a key could not be read as written, its default stands in: blaming that would only raise follow-up errors.
+  // An unreadable key has its default here: blaming that would only raise follow-up errors.
   const auto pointer = [&](const char* dotted) { return scopes_.back().pointer + pointer_of(dotted); };
   for (const char* other : others) {
     if (in_error(pointer(other))) return;

@@ -1,4 +1,4 @@
-// What training minimises. A loss is one struct here and one overload in layers/loss_torch.cpp and layers/loss_cpu.cpp.
+// Training objectives. A loss is one struct here and one overload in layers/loss_torch.cpp and layers/loss_cpu.cpp.
 #pragma once
 
 #include "ffn/config/task_config.hpp"
@@ -44,13 +44,13 @@ struct Huber {
 /// The first one for a target is the one that `train.loss: auto` takes.
 using Loss = std::variant<CrossEntropy, MeanSquaredError, Hinge, Huber>;
 
-/// Of a `train.loss` and a task. Throws std::invalid_argument for a loss of another target.
+/// The loss that `train.loss` names for a target. Throws std::invalid_argument for a loss of another target.
 Loss loss_of(const std::string& name, Target target);
 
 /// An evaluation measures the loss without smoothing.
 Loss measured_loss(const Loss& loss);
 
-/// What the loss called `name` is compared with; none for "auto".
+/// The kind of target that the loss called `name` takes; none for "auto".
 std::optional<Target> target_of_loss(const std::string& name);
 
 /// The values of `train.loss`.

@@ -19,14 +19,14 @@ std::int64_t matched_cost(const std::string& match, const Cost& cost) {
 
 constexpr std::int64_t kMaxWidth = 1 << 20;
 
-// Of a cost that is affine in the width two points give the line.
+// For costs that are affine in the width: two points give the line.
 template <class Cost>
 std::int64_t width_on_a_line(double target, const Cost& cost) {
   const double slope = cost(2) - cost(1), offset = cost(1) - slope;
   return std::max<std::int64_t>(1, std::llround((target - offset) / slope));
 }
 
-// Of one that grows in whatever way, at the multiples of `step`.
+// For all other increasing costs, at multiples of `step`.
 template <class Cost>
 std::int64_t width_by_halving(double target, std::int64_t step, const Cost& cost) {
   std::int64_t below = 1, above = kMaxWidth / step;  // in steps

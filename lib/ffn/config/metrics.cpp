@@ -1,25 +1,24 @@
 #include "ffn/config/metrics.hpp"
 
 #include <algorithm>
-#include <stdexcept>
+#include <iterator>
 
 #include "ffn/config/coverage.hpp"
 #include "ffn/config/run_config.hpp"
 #include "ffn/formula/activation_formula.hpp"
+#include "ffn/kernels/kernels.hpp"
 
 namespace ffn {
 
 namespace {
 
-// Something that a map back reads; a formula need not end in one.
 bool has_hidden_layer(const ModelConfig& model) {
   const FfnSize* size = size_of(model.ffn);
-  const FormulaText* text = formula_of(model.ffn);
-  if (!size || !text) return size;
+  const auto text = layer_formula(model.ffn);
+  if (!text || !activation_problem(size->activation).empty()) return false;
   std::vector<FormulaProblem> problems;  // said elsewhere
-  if (!activation_problem(size->activation).empty()) return false;
   const auto graph = compile_formula(*text, model.d_model, size->hidden_width(model.d_model), size->activation, problems);
-  return problems.empty() && graph.nodes.back().op == FormulaOp::product;
+  return problems.empty() && hidden_layer(graph);
 }
 
 // Layers are measured in the fused network, whichever engine trains (train/layer_meter.hpp).
@@ -27,38 +26,36 @@ bool measures_layers(const RunConfig& config) { return config.train.layer_metric
 
 }  // namespace
 
+const std::vector<OutputMetric>& output_metrics() {
+  static const std::vector<OutputMetric> rows{};
+  return rows;
+}
+
+void add_output_metrics(std::int64_t rows, std::int64_t classes, const float* outputs, const std::int64_t* labels, LossSums& sums) {
+  for (std::size_t m = 0; m < output_metrics().size(); ++m) {
+    for (std::int64_t i = 0; i < rows; ++i) {
+      if (labels[i] >= 0) sums.of_outputs[m] += output_metrics()[m].of_position(outputs + i * classes, classes, labels[i]);
+    }
+  }
+}
+
 const std::vector<MetricRow>& metric_catalogue() {
-  static const std::vector<MetricRow> rows = {metric::kTrainLoss,
-                                              metric::kTrainBalanceLoss,
-                                              metric::kTrainZLoss,
-                                              metric::kTrainImportanceLoss,
-                                              metric::kTrainLoadLoss,
-                                              metric::kTrainSequenceBalanceLoss,
-                                              metric::kTrainDropped,
-                                              metric::kTrainSlotsUsed,
-                                              metric::kTrainUsageEntropy,
-                                              metric::kTrainGradNorm,
-                                              metric::kValLoss,
-                                              metric::kValAccuracy,
-                                              metric::kValRmse,
-                                              metric::kValR2,
-                                              metric::kValMajorityAccuracy,
-                                              metric::kValFrequencyLoss,
-                                              metric::kValMeanRmse,
-                                              metric::kValBitsPerChar,
-                                              metric::kValBitsPerByte,
-                                              metric::kValPerplexity,
-                                              metric::kValBitsPerParam,
-                                              metric::kValMostBitsPerParam,
-                                              metric::kFfnZeroFraction,
-                                              metric::kFfnNearZeroFraction,
-                                              metric::kFfnDeadUnits,
-                                              metric::kFfnEffectiveRank,
-                                              metric::kMoeMaxViolation,
-                                              metric::kMoeLoadEntropy,
-                                              metric::kMoeTokenEntropy,
-                                              metric::kMoeDeadExperts,
-                                              metric::kMoePurity};
+  static const std::vector<MetricRow> rows = [] {
+    using namespace metric;
+    // clang-format off
+    std::vector<MetricRow> all{
+        kTrainLoss, kTrainBalanceLoss, kTrainZLoss, kTrainImportanceLoss, kTrainLoadLoss, kTrainSequenceBalanceLoss, kTrainDropped,
+        kTrainSlotsUsed, kTrainUsageEntropy, kTrainGradNorm,
+        kValLoss, kValAccuracy, kValRmse, kValR2, kValMajorityAccuracy, kValFrequencyLoss, kValMeanRmse, kValBitsPerChar,
+        kValBitsPerByte, kValPerplexity};
+    for (const auto& metric : output_metrics()) all.push_back(metric.row);
+    all.insert(all.end(), {
+        kValBitsPerParam, kValMostBitsPerParam,
+        kFfnZeroFraction, kFfnNearZeroFraction, kFfnDeadUnits, kFfnEffectiveRank,
+        kMoeMaxViolation, kMoeLoadEntropy, kMoeTokenEntropy, kMoeDeadExperts, kMoePurity});
+    // clang-format on
+    return all;
+  }();
   return rows;
 }
 
@@ -98,74 +95,65 @@ std::vector<AuxiliaryLoss> auxiliary_losses(const ModelConfig& model) {
   return {{Auxiliary::slots_used, &metric::kTrainSlotsUsed, 0}, {Auxiliary::usage_entropy, &metric::kTrainUsageEntropy, 0}};
 }
 
-bool is_logged(const MetricRow& row, const RunConfig& config) {
-  switch (row.logged_by) {
-    case LoggedBy::every_run:
-      return true;
-    case LoggedBy::class_tasks:
-      return target_of(config.task) == Target::classes;
-    case LoggedBy::vector_tasks:
-      return target_of(config.task) == Target::vectors;
-    case LoggedBy::text_tasks:
-      return writes_text(config.task) && std::holds_alternative<CrossEntropy>(config.loss());
-    case LoggedBy::class_tables:
-      return std::holds_alternative<TableConfig>(config.task) && target_of(config.task) == Target::classes;
-    case LoggedBy::number_tables:
-      return std::holds_alternative<TableConfig>(config.task) && target_of(config.task) == Target::vectors;
-    case LoggedBy::facts:
-      return std::holds_alternative<FactsConfig>(config.task) && std::holds_alternative<CrossEntropy>(config.loss()) &&
-             !std::holds_alternative<NoFfnConfig>(config.model.ffn);
-    case LoggedBy::mixtures:
-      return std::holds_alternative<MoeConfig>(config.model.ffn);
-    case LoggedBy::memories:
-      return has_memory(config.model.ffn);
-    case LoggedBy::mixtures_so_set: {
-      const auto losses = auxiliary_losses(config.model);
-      return std::any_of(losses.begin(), losses.end(), [&](const auto& loss) { return std::string(loss.logged_as->name) == row.name; });
-    }
-    case LoggedBy::measured_layers:
-      return measures_layers(config) && has_hidden_layer(config.model);
-    case LoggedBy::measured_mixtures:
-      return measures_layers(config) && std::holds_alternative<MoeConfig>(config.model.ffn);
-    case LoggedBy::measured_groups: {
-      const auto* task = std::get_if<FunctionConfig>(&config.task);
-      return task && !task->group.empty() && is_logged(metric::kMoeDeadExperts, config);
-    }
-  }
-  throw std::logic_error("a metric without a rule");
+namespace {
+
+struct Rule {
+  LoggedBy logged_by;
+  LoggedByText text;
+  bool (*holds)(const RunConfig& config);
+};
+
+bool is_table_of(const RunConfig& config, Target target) {
+  return std::holds_alternative<TableConfig>(config.task) && target_of(config.task) == target;
+}
+bool has_mixture(const RunConfig& config) { return std::holds_alternative<MoeConfig>(config.model.ffn); }
+bool measures_mixture(const RunConfig& config) { return measures_layers(config) && has_mixture(config); }
+
+const Rule kRules[] = {
+    {LoggedBy::every_run, {"every run", "task.kind"}, [](const RunConfig&) { return true; }},
+    {LoggedBy::class_tasks, {"tasks of classes", "task.kind"}, [](const RunConfig& c) { return target_of(c.task) == Target::classes; }},
+    {LoggedBy::vector_tasks, {"tasks of vectors", "task.kind"}, [](const RunConfig& c) { return target_of(c.task) == Target::vectors; }},
+    {LoggedBy::text_tasks,
+     {"text tasks", "task.kind"},
+     [](const RunConfig& c) { return writes_text(c.task) && std::holds_alternative<CrossEntropy>(c.loss()); }},
+    {LoggedBy::class_tables, {"tables with a label", "task.kind"}, [](const RunConfig& c) { return is_table_of(c, Target::classes); }},
+    {LoggedBy::number_tables, {"tables with a target", "task.kind"}, [](const RunConfig& c) { return is_table_of(c, Target::vectors); }},
+    {LoggedBy::facts,
+     {"facts tasks with a feed-forward layer", "task.kind"},
+     [](const RunConfig& c) {
+       return std::holds_alternative<FactsConfig>(c.task) && std::holds_alternative<CrossEntropy>(c.loss()) &&
+              !std::holds_alternative<NoFfnConfig>(c.model.ffn);
+     }},
+    {LoggedBy::mixtures, {"models with a mixture of experts", "model.ffn.kind"}, has_mixture},
+    {LoggedBy::mixtures_so_set,
+     {"mixtures of experts whose config sets what it measures (`ffn-train list metrics`)", "model.ffn"},
+     has_mixture},
+    {LoggedBy::memories, {"memory layers (pkm, peer)", "model.ffn.kind"}, [](const RunConfig& c) { return has_memory(c.model.ffn); }},
+    {LoggedBy::measured_layers,
+     {"runs with train.layer_metrics and layers or experts that end in a map from a hidden layer, which the fused engine covers",
+      "train.layer_metrics"},
+     [](const RunConfig& c) { return measures_layers(c) && has_hidden_layer(c.model); }},
+    {LoggedBy::measured_mixtures,
+     {"runs with train.layer_metrics and a mixture of experts that the fused engine covers", "train.layer_metrics"},
+     measures_mixture},
+    {LoggedBy::measured_groups, {"such runs of a function task with task.group", "task.group"}, [](const RunConfig& c) {
+       const auto* task = std::get_if<FunctionConfig>(&c.task);
+       return task && !task->group.empty() && measures_mixture(c);
+     }}};
+
+const Rule& rule_of(LoggedBy logged_by) {
+  return *std::find_if(std::begin(kRules), std::end(kRules), [&](const Rule& rule) { return rule.logged_by == logged_by; });
 }
 
-LoggedByText text_of(LoggedBy logged_by) {
-  switch (logged_by) {
-    case LoggedBy::every_run:
-      return {"every run", "task.kind"};
-    case LoggedBy::class_tasks:
-      return {"tasks of classes", "task.kind"};
-    case LoggedBy::vector_tasks:
-      return {"tasks of vectors", "task.kind"};
-    case LoggedBy::text_tasks:
-      return {"text tasks", "task.kind"};
-    case LoggedBy::class_tables:
-      return {"tables with a label", "task.kind"};
-    case LoggedBy::number_tables:
-      return {"tables with a target", "task.kind"};
-    case LoggedBy::facts:
-      return {"facts tasks with a feed-forward layer", "task.kind"};
-    case LoggedBy::mixtures:
-      return {"models with a mixture of experts", "model.ffn.kind"};
-    case LoggedBy::mixtures_so_set:
-      return {"mixtures of experts whose config sets what it measures (`ffn-train list metrics`)", "model.ffn"};
-    case LoggedBy::memories:
-      return {"memory layers (pkm, peer)", "model.ffn.kind"};
-    case LoggedBy::measured_layers:
-      return {"runs with train.layer_metrics and layers or experts that end in a map from a hidden layer, which the fused engine covers",
-              "train.layer_metrics"};
-    case LoggedBy::measured_mixtures:
-      return {"runs with train.layer_metrics and a mixture of experts that the fused engine covers", "train.layer_metrics"};
-    case LoggedBy::measured_groups:
-      return {"such runs of a function task with task.group", "task.group"};
-  }
-  throw std::logic_error("a metric without a rule");
+}  // namespace
+
+bool is_logged(const MetricRow& row, const RunConfig& config) {
+  const auto losses = row.logged_by == LoggedBy::mixtures_so_set ? auxiliary_losses(config.model) : std::vector<AuxiliaryLoss>();
+  const auto is_row = [&](const AuxiliaryLoss& loss) { return std::string(loss.logged_as->name) == row.name; };
+  return row.logged_by == LoggedBy::mixtures_so_set ? std::any_of(losses.begin(), losses.end(), is_row)
+                                                    : rule_of(row.logged_by).holds(config);
 }
+
+LoggedByText text_of(LoggedBy logged_by) { return rule_of(logged_by).text; }
 
 }  // namespace ffn

@@ -12,6 +12,7 @@
 #include "ffn/base/marked_names.hpp"
 #include "ffn/config/parameters.hpp"
 #include "ffn/formula/activation_formula.hpp"
+#include "ffn/formula/named_formulas.hpp"
 #include "ffn/kernels/activations.hpp"
 
 namespace ffn {
@@ -65,6 +66,14 @@ const FormulaText* formula_of(const FfnConfig& ffn) {
   if (const auto* formula = std::get_if<FormulaConfig>(&ffn)) return &formula->text;
   const auto* moe = std::get_if<MoeConfig>(&ffn);
   return moe && moe->expert ? &*moe->expert : nullptr;
+}
+
+std::optional<FormulaText> layer_formula(const FfnConfig& ffn) {
+  if (const FormulaText* text = formula_of(ffn)) return *text;
+  if (const auto* plain = std::get_if<PositionwiseConfig>(&ffn)) return built_in_formula(false, plain->bias);
+  if (const auto* gated = std::get_if<GatedConfig>(&ffn)) return built_in_formula(true, gated->bias);
+  if (const auto* moe = std::get_if<MoeConfig>(&ffn)) return built_in_formula(moe->gated, moe->bias);
+  return std::nullopt;
 }
 
 FormulaGraph graph_of(const FormulaText& text, std::int64_t d_model, const FfnSize& size) {
@@ -127,7 +136,7 @@ void Conv1x1Config::describe(FieldVisitor& v) { describe_size(v); }
 void FormulaConfig::describe(FieldVisitor& v) {
   text.describe(v);
   describe_width(v);
-  // Of a formula without phi it would be a key that changes nothing.
+  // Without phi in the formula it would be a key that changes nothing.
   if (text.formula.empty() || text.calls_phi()) describe_activation(v);
   describe_dropout_and_match(v);
 }

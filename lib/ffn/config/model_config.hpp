@@ -26,7 +26,7 @@ struct FfnSize {
 
   static constexpr double kDefaultExpansion = 4.0;  // Vaswani et al. 2017, arXiv:1706.03762: d_ff = 2048 at d_model = 512
   std::int64_t hidden_width(std::int64_t d_model) const;
-  /// Of the parameters of this layer. A kind that has others says so.
+  /// Roles of the layer's parameters; kinds with others override this.
   std::vector<Role> roles() const { return {Role::up, Role::down}; }
 
  protected:
@@ -72,7 +72,7 @@ struct Conv1x1Config : FfnSize {
   void describe(FieldVisitor& v);
 };
 
-/// What routers that take the K largest scores share. Each says which activation of the logits its scores are (kScore), or softmax.
+/// Fields of routers that take the K largest scores. Each says which activation of the logits its scores are (kScore), or softmax.
 struct TopKFields {
   std::string weights = "normalized";
   double scale = 1;
@@ -145,7 +145,7 @@ struct MoeConfig : FfnSize {
   std::optional<double> capacity_factor;
   std::int64_t shared_experts = 0;
   void describe(FieldVisitor& v);
-  /// Of the one FFN that the shared experts are.
+  /// Size of the one FFN that the shared experts form.
   FfnSize shared_size(std::int64_t d_model) const;
   /// How many assignments of a batch of N tokens an expert takes, with capacity_factor: ⌊factor·N·K/E⌋
   std::int64_t capacity(std::int64_t num_tokens) const;
@@ -207,6 +207,9 @@ bool has_memory(const FfnConfig& ffn);
 /// The formula of a layer or of its experts, nullptr where there is none.
 const FormulaText* formula_of(const FfnConfig& ffn);
 
+/// The formula that a layer is, or each expert of a mixture, the built-in kinds written out; none for kinds that are no formula.
+std::optional<FormulaText> layer_formula(const FfnConfig& ffn);
+
 /// A formula that was checked, in the sizes of a layer.
 FormulaGraph graph_of(const FormulaText& text, std::int64_t d_model, const FfnSize& size);
 
@@ -234,7 +237,7 @@ struct AttentionConfig {
   void describe(FieldVisitor& v);
 };
 
-/// Where norms stand. A sub-layer f computes after_sum(x + on_output(dropout(f(before(x))))), in which a norm that is not there does
+/// Placement of norms. A sub-layer f computes after_sum(x + on_output(dropout(f(before(x))))), in which a norm that is not there does
 /// nothing; without residual the "x +" is left out.
 struct NormPlacement {
   const char* name = "none";
@@ -248,7 +251,7 @@ struct NormPlacement {
 /// Numbers the dropout of a block's sub-layer (0 attention, 1 FFN) among the sites of dropout masks; those within FFNs have no such bit.
 constexpr std::uint32_t residual_site(std::uint32_t block, std::uint32_t sublayer) { return 0x80000000u | (2 * block + sublayer); }
 
-/// Of the experts that layer `site` shares among all tokens, and of its router's noise.
+/// Sites of the layer's shared experts and of its router's noise.
 constexpr std::uint32_t shared_site(std::uint32_t layer) { return 0x20000000u | layer; }
 constexpr std::uint32_t router_site(std::uint32_t layer) { return 0x40000000u | layer; }
 
@@ -284,7 +287,7 @@ struct ModelConfig {
   bool tie = false;
   FfnConfig ffn;
   void describe(FieldVisitor& v);
-  /// Of its parameters, each once; positions counted where they would be learned.
+  /// Roles of its parameters, each once, with those of learned positions.
   std::vector<Role> roles() const;
   /// Whether `init_from` has a start for each seed: DIR/seed-*.
   bool starts_per_seed() const;

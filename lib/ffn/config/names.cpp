@@ -50,7 +50,7 @@ std::vector<std::string> paths_ending_in(const std::string& typed) {
 
 namespace {
 
-// What other programs call a key, by its last part: Keras, Hugging Face's configs, nanoGPT.
+// Keys by their usual names elsewhere (Keras, Hugging Face's configs, nanoGPT).
 std::string usual_path(const std::string& typed) {
   struct Alias {
     const char* here;

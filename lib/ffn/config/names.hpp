@@ -14,13 +14,14 @@ std::string override_path(const std::string& documented);
 /// Every path that an override may set, each once, in the order of the reference.
 const std::vector<std::string>& override_paths();
 
-/// Those that are `typed` or end in it, at a dot: "lr" → "train.optimizer.lr". Dashes count as underscores.
+/// Paths that equal `typed` or end in it, at a dot: "lr" → "train.optimizer.lr". Dashes count as underscores.
 std::vector<std::string> paths_ending_in(const std::string& typed);
 
 /// "; did you mean model.ffn.activation?" for a key that stands elsewhere, or "".
 std::string did_you_mean_path(const std::string& typed);
 
-/// What a name that is usual elsewhere is among `names` ("swish" → "silu") or as a kind ("swiglu" → "kind=gated activation=silu"), or "".
+/// Translates a name that is usual elsewhere to one of `names` ("swish" → "silu") or to a kind ("swiglu" → "kind=gated activation=silu");
+/// "" if there is none.
 std::string usual_name(const std::string& typed, const std::vector<std::string>& names);
 
 }  // namespace ffn

@@ -29,7 +29,7 @@ ParameterSpec embedding_parameter(const std::string& name, std::int64_t count, s
 /// The learned scores of attention by position: (H, T, T)
 ParameterSpec position_scores_parameter(std::int64_t heads, std::int64_t sequence_length);
 
-/// What a router adds to its scores to choose by: (E) zeros, which its bias_step moves. Nothing for none.
+/// Selection bias of a router: (E) zeros, which its bias_step moves. None without bias_step.
 std::optional<ParameterSpec> selection_bias_parameter(const MoeConfig& config, const TopKFields& fields);
 /// An expert whose load differs from an even share by less than this part of it keeps its selection bias: float32 makes no more of it.
 constexpr double kEvenLoad = 1e-6;

@@ -173,7 +173,7 @@ bool has_trained_runs(const std::filesystem::path& directory) {
   });
 }
 
-// Of a directory of runs, or of a study with one variant, the run of each seed; other paths stay.
+// The run of each seed, for a directory of runs or a study with one variant; other paths stay.
 std::string each_seed_of(const std::filesystem::path& directory) {
   if (!directory_exists(directory) || path_exists(directory / "model.safetensors")) return directory.string();
   if (has_trained_runs(directory)) return (directory / kEverySeed).string();

@@ -12,7 +12,7 @@ namespace ffn {
 
 struct MetricRow;
 
-/// What is written beside metrics.jsonl. No part of a run's identity.
+/// Logs beside metrics.jsonl; not part of a run's identity.
 struct LogConfig {
   bool layers = false;
   void describe(FieldVisitor& v);

@@ -172,7 +172,7 @@ std::vector<KeyDoc> key_docs(const FieldVisitor::Describe& describe) {
 Json json_schema(const FieldVisitor::Describe& describe) {
   Json schema = {{"$schema", "http://json-schema.org/draft-07/schema#"}, {"title", "ffn-train config"}};
   schema.update(SchemaVisitor::object(describe));
-  // What load_document and read_run_config take care of before the fields are read.
+  // load_document and read_run_config handle these before the fields are read.
   const Json text = {{"type", "string"}};
   schema["properties"]["$schema"] = text;
   schema["properties"]["extends"] = {{"oneOf", Json::array({text, Json{{"type", "array"}, {"items", text}}})},

@@ -1,4 +1,4 @@
-// What a config may contain, from the same describe() lists that read it: JSON Schema for editors, a table for people.
+// JSON Schema for editors and the key reference for people, from the describe() lists that also read configs.
 #pragma once
 
 #include "ffn/base/field_visitor.hpp"

@@ -1,4 +1,4 @@
-// What the config of a `sequence` task means: its compiled formulas.
+// Compiled formulas of a `sequence` task.
 #pragma once
 
 #include "ffn/base/random.hpp"

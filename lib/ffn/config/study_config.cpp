@@ -317,7 +317,7 @@ Study read_study(const Document& document, const std::string& source) {
   if (!reader.problems.empty())
     throw ConfigError(source, std::move(reader.problems), "`ffn-train list keys` shows every key with its default");
   study.name = run.name;
-  // What include adds need not have the keys of the others, nor need whole layers: such variants are compared whole.
+  // Included variants and whole layers need not share keys with the others: such variants are compared whole.
   if (study.config.compare.by.empty() && (!study.config.sweep.include->empty() || sweeps_objects(study.config.sweep))) {
     study.config.compare.by = "variant";
     (*study.document)["compare"]["by"] = "variant";

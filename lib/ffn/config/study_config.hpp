@@ -60,7 +60,7 @@ struct Variant {
   RunConfig config;                     ///< with seed 0
   std::vector<RunConfig> of_seed;       ///< one per seed of the study where each was tuned for itself; else empty
 
-  /// What people are shown.
+  /// Name for people.
   const std::string& shown() const { return config.label.empty() ? name : config.label; }
 };
 
@@ -89,10 +89,10 @@ Study read_study(const Document& document, const std::string& source);
 /// Most runs of a study. Each planned run takes some kilobytes and tens of microseconds before anything trains: these take seconds.
 constexpr std::size_t kMaxRuns = 100'000;
 
-/// What its verdicts are of: compare.metric, or what that stands for.
+/// The compared metric: compare.metric, or its default.
 std::string judged_metric(const Study& study);
 
-/// What a study's variants are laid over, from its document.
+/// The document that all variants of a study share.
 std::shared_ptr<const Document> common_of(Document document);
 
 /// The study's run with these values in place, its seed 0. Asks for its name and `common` alone. Throws ConfigError.

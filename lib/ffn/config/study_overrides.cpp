@@ -137,7 +137,7 @@ Json typed_value(const std::string& key, const std::string& typed, const std::st
   return is_text(key) && !value.is_string() ? Json(typed) : value;
 }
 
-// What a study sets itself for each of its runs.
+// Keys that the study sets itself for each run.
 void refuse_overruled(const Document& document, const std::vector<std::string>& overrides) {
   if (!is_study(document)) return;
   const Json tune = document.tree().value("tune", Json::object());

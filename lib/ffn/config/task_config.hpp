@@ -6,7 +6,7 @@
 
 namespace ffn {
 
-/// What a network's outputs are compared with.
+/// Kinds of targets.
 enum class Target {
   classes,  ///< one of several, by number
   vectors   ///< numbers, as many as there are outputs
@@ -128,7 +128,7 @@ struct ImagesConfig {
 using TaskConfig =
     std::variant<XorConfig, SequenceXorConfig, TextConfig, FunctionConfig, TableConfig, ImagesConfig, SequenceConfig, FactsConfig>;
 
-/// What the task's examples are compared with; known without its data.
+/// The kind of the task's targets; known without its data.
 Target target_of(const TaskConfig& task);
 /// Whether the trained model writes text.
 /// Whether a task's inputs are tokens.
@@ -147,7 +147,7 @@ inline bool holds_out_all(const TaskConfig& task) {
          std::holds_alternative<FactsConfig>(task);
 }
 
-/// What a model has to know about a task. Vectors: one token per example.
+/// The task as a model sees it. Vectors: one token per example.
 struct TaskShape {
   bool tokens = false;               ///< inputs are token ids (B, T), else vectors (B, width)
   std::int64_t input_width = 0;      ///< V for tokens, the vector's width otherwise

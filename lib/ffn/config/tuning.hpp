@@ -37,7 +37,7 @@ constexpr std::int64_t kFirstTuningSeed = 1'000'000;
 /// Tuning runs are a study of their own, in this directory inside the study's.
 inline constexpr const char* kTuningDirectory = "tuning";
 
-/// Those of one judging seed, or for all of them; `seed` does not matter if there is one choice for all.
+/// Tuning seeds of one judging seed, or of all of them; `seed` is ignored if there is one choice for all.
 std::vector<std::int64_t> tuning_seeds(const TuningConfig& tune, std::int64_t seed);
 
 /// Nothing for an empty object. What is wrong is told with its JSON pointer; values that no config takes are not found here.

@@ -127,7 +127,7 @@ std::unique_ptr<Compiled> compiled(const std::string& text, std::string& problem
   return nullptr;
 }
 
-// Those that were asked for, by their text. A layer keeps a reference to its row.
+// Compiled once per text and kept: layers hold references.
 const Activation* find_or_compile(const std::string& text, std::string& problem) {
   for (const auto& row : activations()) {
     if (row.name == text) return &row;

@@ -1,9 +1,10 @@
-// A feed-forward layer that is given as a formula: what it computes, as a list of operations with their shapes. One description from
-// which come the parameters, their count, the FLOPs, nn's evaluation and the fused forward and backward passes.
+// A feed-forward layer as a list of operations with their shapes. Parameters, their count, FLOPs, the LibTorch module and the fused
+// forward and backward passes follow from it.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -75,6 +76,16 @@ struct FormulaGraph {
   bool drops() const;
 };
 
+/// The value that the last product of a layer reads, (N, width), and how the layer makes it.
+struct HiddenLayer {
+  int value;                ///< node
+  int pre_activation = -1;  ///< node: the only product that `value` depends on, in a gated layer the gate's; -1 where there are more
+  int gate = -1, up = -1;   ///< nodes, of a gated layer: value = gate ⊙ up, each of one product
+  int up_product = -1;      ///< node, of a gated layer: the one of `up`
+};
+/// None where the layer does not end in a product.
+std::optional<HiddenLayer> hidden_layer(const FormulaGraph& graph);
+
 /// One thing wrong with a formula.
 struct FormulaProblem {
   std::string key;  ///< below the layer: "formula", "let.h", "parameters.gate"
@@ -84,7 +95,7 @@ struct FormulaProblem {
 /// The layer of these sizes, or everything that is wrong with it. `activation` is what phi(…) stands for.
 FormulaGraph compile_formula(const FormulaText& text, std::int64_t d_model, std::int64_t hidden_width, const std::string& activation,
                              std::vector<FormulaProblem>& problems);
-/// Of a text that was checked. Throws std::logic_error with the first problem.
+/// For a checked text. Throws std::logic_error with the first problem.
 FormulaGraph compile_formula(const FormulaText& text, std::int64_t d_model, std::int64_t hidden_width, const std::string& activation);
 
 /// The same parameters once for each of E experts.

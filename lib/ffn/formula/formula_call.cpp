@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "ffn/base/json_document.hpp"
-#include "ffn/kernels/expression_run.hpp"
+#include "ffn/kernels/expression.hpp"
 
 namespace ffn {
 

@@ -8,7 +8,7 @@ namespace ffn {
 
 namespace {
 
-// Of the nodes those that are kept, their inputs renumbered.
+// The kept nodes, their inputs renumbered.
 std::vector<FormulaNode> kept(std::vector<FormulaNode> nodes, const std::vector<bool>& keep) {
   std::vector<FormulaNode> out;
   std::vector<int> place(nodes.size(), -1);
@@ -19,6 +19,21 @@ std::vector<FormulaNode> kept(std::vector<FormulaNode> nodes, const std::vector<
     out.push_back(std::move(nodes[i]));
   }
   return out;
+}
+
+// The product that a node of this width depends on, if it is the only one between the node and x; else -1.
+int only_product(const std::vector<FormulaNode>& nodes, int node, std::int64_t width) {
+  std::vector<bool> reached(static_cast<std::size_t>(node) + 1);
+  reached.back() = true;
+  int found = -1;
+  for (std::size_t i = reached.size(); i-- > 0;) {
+    if (!reached[i]) continue;
+    if (nodes[i].op == FormulaOp::input || (nodes[i].op == FormulaOp::product && (found >= 0 || nodes[i].width != width))) return -1;
+    if (nodes[i].op == FormulaOp::product) found = static_cast<int>(i);
+    else
+      for (const int input : nodes[i].inputs) reached[static_cast<std::size_t>(input)] = true;
+  }
+  return found;
 }
 
 }  // namespace
@@ -128,6 +143,19 @@ std::int64_t FormulaGraph::flops() const {
 
 bool FormulaGraph::drops() const {
   return std::any_of(nodes.begin(), nodes.end(), [](const FormulaNode& node) { return node.op == FormulaOp::dropout; });
+}
+
+std::optional<HiddenLayer> hidden_layer(const FormulaGraph& graph) {
+  const auto at = [&](int node) -> const FormulaNode& { return graph.nodes[static_cast<std::size_t>(node)]; };
+  if (graph.nodes.back().op != FormulaOp::product) return std::nullopt;
+  HiddenLayer out{graph.nodes.back().inputs[0]};
+  const std::int64_t width = at(out.value).width;
+  const int made = at(out.value).op == FormulaOp::dropout ? at(out.value).inputs[0] : out.value;
+  out.pre_activation = only_product(graph.nodes, made, width);
+  if (out.pre_activation >= 0 || at(made).op != FormulaOp::multiply) return out;
+  const int gate = at(made).inputs[0], up = at(made).inputs[1];
+  const int of_gate = only_product(graph.nodes, gate, width), of_up = only_product(graph.nodes, up, width);
+  return of_gate >= 0 && of_up >= 0 ? HiddenLayer{out.value, of_gate, gate, up, of_up} : out;
 }
 
 std::vector<ParameterSpec> expert_parameters(std::vector<ParameterSpec> specs, std::int64_t num_experts) {

@@ -24,7 +24,7 @@ const Activation* find_activation(const std::string& name);
 /// Whether a parameter or a `let` may have this name; otherwise adds a problem under `key`.
 bool check_formula_name(const std::string& name, const std::string& key, std::vector<FormulaProblem>& problems);
 
-/// Those that can be read.
+/// All readable declarations; the others are problems.
 std::vector<FormulaParameter> read_formula_parameters(const FormulaText& text, std::int64_t d_model, std::int64_t hidden_width,
                                                       std::vector<FormulaProblem>& problems);
 

@@ -26,7 +26,7 @@ struct Syntax {
   bool in_parentheses = false;
 };
 
-/// Where a text is wrong.
+/// Place and cause of an error in a text.
 struct SyntaxProblem {
   std::size_t begin, end;
   std::string message;

@@ -26,8 +26,7 @@ FormulaText formula_text(const NamedFormula& row);
 /// The plain or the gated FFN, of which they are the built-in kinds.
 FormulaText built_in_formula(bool gated, bool bias);
 
-/// What is wrong with a label that a formula of the table has, where the formula is not that one; "" where nothing is. Blanks count
-/// nothing.
+/// A message if `name` is a row of the table and `formula`, blanks aside, is not that row's; else "".
 std::string name_of_another(const std::string& name, const std::string& formula);
 
 }  // namespace ffn

@@ -7,7 +7,6 @@
 
 #include "ffn/base/suggest.hpp"
 #include "ffn/formula/functions.hpp"
-#include "ffn/kernels/expression_run.hpp"
 
 namespace ffn {
 

@@ -25,10 +25,7 @@ std::vector<float> HiddenRows::*member_of(fused::Value what) {
 class Capture final : public fused::Watcher {
  public:
   Capture(const ModelConfig& model, bool with_ends)
-      : heads_(model.attention ? model.attention->heads : 0),
-        with_ends_(with_ends),
-        with_hidden_(!formula_of(model.ffn)),
-        blocks_(static_cast<std::size_t>(model.blocks)) {}
+      : heads_(model.attention ? model.attention->heads : 0), with_ends_(with_ends), blocks_(static_cast<std::size_t>(model.blocks)) {}
 
   /// The next pass is over the examples from this one on.
   void begin(std::int64_t first_token) { first_token_ = first_token; }
@@ -46,7 +43,7 @@ class Capture final : public fused::Watcher {
   void see_hidden(fused::Value what, std::int64_t rows, std::int64_t width, const float* values);
 
   std::int64_t heads_;
-  bool with_ends_, with_hidden_;
+  bool with_ends_;
   std::vector<BlockValues> blocks_;
   std::int64_t first_token_ = 0;
   BlockValues* at_ = nullptr;
@@ -66,7 +63,7 @@ void Capture::see(fused::Value what, std::int64_t rows, std::int64_t width, cons
       if (with_ends_) append(at_->output, values, rows * width);
       return;
     default:
-      if (with_hidden_) see_hidden(what, rows, width, values);
+      see_hidden(what, rows, width, values);
   }
 }
 
@@ -133,7 +130,7 @@ std::vector<BlockValues> Capture::finish() {
     for (auto& value : blocks_[b].attention.mean) value /= maps_[b];
     for (auto& value : blocks_[b].attention.entropy) value /= maps_[b];
   }
-  // Experts of formulas have rows, and no hidden layer.
+  // Experts that do not end in a product have rows, and no hidden layer.
   for (auto& block : blocks_) {
     if (std::all_of(block.hidden.begin(), block.hidden.end(), [](const HiddenRows& rows) { return rows.hidden.empty(); }))
       block.hidden.clear();

@@ -10,10 +10,12 @@ namespace ffn::inspect {
 struct HiddenRows {
   std::int64_t width = 0;                               ///< F
   std::vector<std::int64_t> token;                      ///< (rows) which one a row belongs to, ascending
-  std::vector<float> pre_activation, gate, up, hidden;  ///< (rows, F); gate and up in gated layers alone
+  std::vector<float> pre_activation, gate, up, hidden;  ///< (rows, F); see HiddenLayer
 
   std::int64_t rows() const { return static_cast<std::int64_t>(token.size()); }
   bool gated() const { return !gate.empty(); }
+  /// A neuron fires where this is above 0: its pre-activation, or its value where the layer makes it of several.
+  const std::vector<float>& fires_by() const { return pre_activation.empty() ? hidden : pre_activation; }
 };
 
 /// The routing decisions of a mixture.

@@ -38,7 +38,7 @@ class Finder {
   float at(std::int64_t row) const { return hidden_.hidden[static_cast<std::size_t>(row * hidden_.width + neuron_)]; }
   float score(std::int64_t row) const { return hidden_.gated() ? std::abs(at(row)) : at(row); }
   bool stronger(std::int64_t a, std::int64_t b) const { return score(a) != score(b) ? score(a) > score(b) : a < b; }
-  bool fires(std::int64_t row) const { return hidden_.pre_activation[static_cast<std::size_t>(row * hidden_.width + neuron_)] > 0; }
+  bool fires(std::int64_t row) const { return hidden_.fires_by()[static_cast<std::size_t>(row * hidden_.width + neuron_)] > 0; }
 
   // First token of an example's part that ends in `token` and has at most so many.
   std::int64_t begin_of(std::int64_t token, std::int64_t most) const {

@@ -71,24 +71,14 @@ std::vector<HeadReport> heads_of(const AttentionRows& attention) {
 
 namespace {
 
-struct Notes {
-  std::vector<std::string>& out;
-
-  void operator()(const FormulaConfig&) const {
-    out.push_back(
-        "the layer is a formula: formulas have no hidden layer that means the same for all of them, so no neurons are shown; --trace shows "
-        "what goes in and what comes out");
-  }
-  void operator()(const NoFfnConfig&) const { out.push_back("the model has no feed-forward layer"); }
-  void operator()(const MoeConfig& config) const {
-    if (config.expert)
-      out.push_back(
-          "the experts are formulas, which have no hidden layer that means the same for all of them: what each takes is shown, its neurons "
-          "are not");
-  }
-  template <class AnyOther>
-  void operator()(const AnyOther&) const {}
-};
+// Of a formula: its text says what the neurons are.
+void note_hidden_layer(Inspection& i, const ModelConfig& model) {
+  const auto graph = graph_of(*layer_formula(model.ffn), model.d_model, *size_of(model.ffn));
+  const auto hidden = hidden_layer(graph).value();
+  const auto text = [&](int node) { return graph.nodes[static_cast<std::size_t>(node)].text; };
+  i.notes.push_back("the hidden layer is what the last product reads: " + text(hidden.value) + "; a neuron fires where " +
+                    (hidden.pre_activation < 0 ? "its value" : text(hidden.pre_activation)) + " is above 0");
+}
 
 void note_overflows(Inspection& i) {
   std::vector<std::string> hidden, routers;
@@ -159,8 +149,12 @@ Inspection look_inside(TrainedNetwork& trained, Inputs inputs) {
     }
     out.blocks.push_back(std::move(block));
   }
-  std::visit(Notes{out.notes}, model.ffn);
+  if (std::holds_alternative<NoFfnConfig>(model.ffn)) out.notes.emplace_back("the model has no feed-forward layer");
+  else if (out.blocks[0].hidden.empty())
+    out.notes.push_back("the formula " + layer_formula(model.ffn)->formula +
+                        " does not end in a product: it has no hidden layer, and no neurons are shown");
   const auto& parts = out.blocks[0].hidden;
+  if (formula_of(model.ffn) && !parts.empty()) note_hidden_layer(out, model);
   if (parts.empty()) out.no_neurons = join(out.notes, "; ");
   note_overflows(out);
   note_ranks(out);

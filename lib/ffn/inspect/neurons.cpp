@@ -17,13 +17,24 @@ const float* Parameters::find(const std::string& name) const {
 
 KeysAndValues keys_and_values(const Parameters& parameters, const ModelConfig& model, std::int64_t block,
                               std::optional<std::int64_t> expert, std::int64_t width) {
+  const auto graph = graph_of(layer_formula(model.ffn).value(), model.d_model, *size_of(model.ffn));
+  const auto hidden = hidden_layer(graph).value();
   const std::string at = "block" + std::to_string(model.share_ffn ? 0 : block) + ".ffn." + (expert ? "experts." : "");
-  const std::int64_t first = expert.value_or(0) * model.d_model * width;
-  const auto weight = [&](const char* name) {
-    const float* found = parameters.find(at + name + ".weight");
-    return found ? found + first : nullptr;
+  const std::int64_t size = model.d_model * width;
+  const auto node = [&](std::size_t i) -> const FormulaNode& { return graph.nodes[i]; };
+  const auto matrix = [&](const FormulaNode& product, std::int64_t rows, std::int64_t cols) {
+    const float* from =
+        parameters.find(at + graph.parameters[static_cast<std::size_t>(product.parameter)].name) + expert.value_or(0) * size;
+    std::vector<float> out(from, from + size);
+    for (std::int64_t i = 0; product.transposed && i < size; ++i) out[static_cast<std::size_t>(i)] = from[i % cols * rows + i / cols];
+    return out;
   };
-  return {model.d_model, weight("up"), weight("gate"), weight("down")};
+  const auto read_from_x = [&](int product) -> std::vector<float> {
+    if (product < 0 || node(static_cast<std::size_t>(node(static_cast<std::size_t>(product)).inputs[0])).op != FormulaOp::input) return {};
+    return matrix(node(static_cast<std::size_t>(product)), model.d_model, width);
+  };
+  return {model.d_model, read_from_x(hidden.pre_activation), read_from_x(hidden.up_product),
+          matrix(graph.nodes.back(), width, model.d_model)};
 }
 
 ReadOut::ReadOut(const Parameters& parameters, const ModelConfig& model, std::int64_t num_classes)
@@ -77,7 +88,7 @@ void measure_activations(const HiddenRows& hidden, HiddenReport& report) {
       auto& neuron = report.neurons[i];
       neuron.mean_size += size;
       neuron.peak = std::max(neuron.peak, size);
-      fires[i] += hidden.pre_activation[at] > 0;
+      fires[i] += hidden.fires_by()[at] > 0;
       if (!signs.empty()) ++signs[i][(hidden.gate[at] > 0 ? 0u : 2u) + (hidden.up[at] > 0 ? 0u : 1u)];
     }
   }
@@ -93,25 +104,25 @@ void measure_activations(const HiddenRows& hidden, HiddenReport& report) {
 }
 
 // Norm of a column of (D, F).
-double column_norm(const float* matrix, std::int64_t d_model, std::int64_t width, std::int64_t column) {
+double column_norm(const std::vector<float>& matrix, std::int64_t d_model, std::int64_t width, std::int64_t column) {
   double sum = 0;
-  for (std::int64_t d = 0; d < d_model; ++d)
-    sum += static_cast<double>(matrix[d * width + column]) * static_cast<double>(matrix[d * width + column]);
+  for (std::int64_t d = 0; d < d_model; ++d) sum += std::pow(static_cast<double>(matrix[static_cast<std::size_t>(d * width + column)]), 2);
   return std::sqrt(sum);
 }
 
 void measure_weights(const KeysAndValues& weights, std::int64_t width, NeuronReport& neuron) {
-  const float *key = weights.gate ? weights.gate : weights.up, *value = weights.down + neuron.index * weights.d_model;
+  const float* value = weights.down.data() + neuron.index * weights.d_model;
   double together = 0, square = 0;
   for (std::int64_t d = 0; d < weights.d_model; ++d) {
-    together += static_cast<double>(key[d * width + neuron.index]) * static_cast<double>(value[d]);
+    if (!weights.key.empty())
+      together += static_cast<double>(weights.key[static_cast<std::size_t>(d * width + neuron.index)]) * static_cast<double>(value[d]);
     square += static_cast<double>(value[d]) * static_cast<double>(value[d]);
   }
-  neuron.key_norm = column_norm(key, weights.d_model, width, neuron.index);
+  neuron.key_norm = weights.key.empty() ? NAN : column_norm(weights.key, weights.d_model, width, neuron.index);
   neuron.value_norm = std::sqrt(square);
-  if (weights.gate) neuron.up_norm = column_norm(weights.up, weights.d_model, width, neuron.index);
+  neuron.up_norm = weights.up.empty() ? NAN : column_norm(weights.up, weights.d_model, width, neuron.index);
   const double both = neuron.key_norm * neuron.value_norm;
-  neuron.cosine = both > 0 ? together / both : 0;
+  neuron.cosine = std::isnan(both) ? NAN : both > 0 ? together / both : 0;
 }
 
 void read_out_value(const std::vector<double>& logits, NeuronReport& neuron) {
@@ -185,14 +196,14 @@ HiddenReport report_on(const HiddenRows& hidden, const KeysAndValues& weights, c
   HiddenReport report;
   report.tokens = hidden.rows();
   report.width = hidden.width;
-  report.gated = weights.gate != nullptr;
+  report.gated = hidden.gated();
   report.neurons.resize(static_cast<std::size_t>(report.width));
   for (std::size_t i = 0; i < report.neurons.size(); ++i) {
     auto& neuron = report.neurons[i];
     neuron.index = static_cast<std::int64_t>(i);
     if (all_tokens > 0) neuron.reach = static_cast<double>(report.tokens) / static_cast<double>(all_tokens);
     measure_weights(weights, report.width, neuron);
-    if (read_out) read_out_value(read_out->logits(weights.down + neuron.index * weights.d_model), neuron);
+    if (read_out) read_out_value(read_out->logits(weights.down.data() + neuron.index * weights.d_model), neuron);
   }
   if (report.tokens == 0) return report;  // an expert that nothing was sent to
   if (!all_finite(hidden)) {

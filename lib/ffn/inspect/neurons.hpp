@@ -23,12 +23,12 @@ struct ClassLogit {
 
 struct NeuronReport {
   std::int64_t index = 0;
-  double fires = 0;        ///< share of tokens on which its pre-activation, in a gated layer its gate's, is above 0
-  double mean_size = 0;    ///< mean |h|
-  double peak = 0;         ///< max |h|
-  bool dead = false;       ///< near zero on every token
-  bool always_on = false;  ///< fires on every token
-  double key_norm = 0, value_norm = 0, cosine = 0;  ///< ‖k‖, ‖v‖, cos(k, v)
+  double fires = 0;                                 ///< share of tokens on which it fires: see HiddenRows::fires_by()
+  double mean_size = 0;                             ///< mean |h|
+  double peak = 0;                                  ///< max |h|
+  bool dead = false;                                ///< near zero on every token
+  bool always_on = false;                           ///< fires on every token
+  double key_norm = 0, value_norm = 0, cosine = 0;  ///< ‖k‖, ‖v‖, cos(k, v); NaN without a key
   double up_norm = 0;                               ///< of the up map's column, gated layers alone
   std::array<double, 4> signs{};  ///< gated layers: shares of tokens with (gate, up) = (+, +), (+, −), (−, +), (−, −); + is above 0
   std::int64_t favourite = -1;    ///< the class of the largest logit; −1 where values are not read out
@@ -78,8 +78,7 @@ class Parameters {
 /// The weights around one hidden layer.
 struct KeysAndValues {
   std::int64_t d_model = 0;
-  const float *up = nullptr, *gate = nullptr;  ///< (D, F); no gate in plain layers
-  const float* down = nullptr;                 ///< (F, D)
+  std::vector<float> key, up, down;  ///< (D, F), (D, F), (F, D); no key where neurons read by several or not from x, no up without a gate
 };
 /// One hidden layer: of a block, or of one expert of a mixture.
 KeysAndValues keys_and_values(const Parameters& parameters, const ModelConfig& model, std::int64_t block,

@@ -155,7 +155,7 @@ std::string neuron_html(const Inspection& i, std::size_t b, std::size_t part, co
   const auto& rows = i.values[b].hidden[part];
   const auto examples = examples_of(rows, n.index, i.inputs);
   std::string out = "<div class=\"neuron\"><h3>" + neuron_name(i, b, part, n.index) + "</h3>\n";
-  std::string facts = "Fires on " + percent_cell(n.fires).text + " of tokens, ‖key‖ " + format_significant(n.key_norm, 3) + ", ‖value‖ " +
+  std::string facts = "Fires on " + percent_cell(n.fires).text + " of tokens, ‖key‖ " + shown_number(n.key_norm, 3) + ", ‖value‖ " +
                       format_significant(n.value_norm, 3) + ", cos " + signed_cell(n.cosine).text + ".";
   if (n.reads_out())
     facts += " Writes towards " + classes_text(n.towards, i.inputs, 5) + "; away from " + classes_text(n.against, i.inputs, 5) + ".";

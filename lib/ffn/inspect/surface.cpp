@@ -174,7 +174,9 @@ void add_zeros(Surface& s, const TaskShape& shape, TrainedNetwork& trained) {
     if (plane) vectors.push_back(static_cast<float>(corner[1]));
   }
   const auto blocks = capture(trained.model(), trained.network(), trained.row(), inputs_of(shape, std::move(vectors)));
-  if (blocks[0].hidden.size() != 1 || blocks[0].routed.num_experts > 0 || blocks[0].hidden[0].width > kMostUnits) return;
+  if (blocks[0].hidden.size() != 1 || blocks[0].hidden[0].pre_activation.empty() || blocks[0].routed.num_experts > 0 ||
+      blocks[0].hidden[0].width > kMostUnits)
+    return;
   const auto& units = blocks[0].hidden[0];
   for (std::int64_t unit = 0; unit < units.width; ++unit) {
     const auto z = [&](std::size_t corner) {

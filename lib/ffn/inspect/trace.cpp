@@ -17,8 +17,9 @@ constexpr std::size_t kMostOutcomes = 3;
 /// Writes the steps of one block.
 class BlockTracer {
  public:
-  BlockTracer(const BlockValues& values, const FfnSize* size, const std::vector<std::string>& tokens)
-      : values_(values), size_(size), tokens_(tokens) {}
+  /// With `graph`: of a formula, whose own text names the steps.
+  BlockTracer(const BlockValues& values, const FfnSize* size, const FormulaGraph* graph, const std::vector<std::string>& tokens)
+      : values_(values), size_(size), graph_(graph), tokens_(tokens) {}
 
   TraceBlock trace() {
     TraceBlock out;
@@ -35,7 +36,7 @@ class BlockTracer {
   std::string bias(const char* name) const { return size_->bias ? std::string(" + ") + name : ""; }
 
   std::string result() const {
-    if (values_.hidden.empty()) return "y";
+    if (values_.hidden.empty() || graph_) return "y";
     const bool gated = is_gated();
     const std::string down = gated ? "h W_down" + bias("b_down") : "h W₂" + bias("b₂");
     return values_.routed.num_experts > 0 ? "y = Σ weight · (" + down + ")" : "y = " + down;
@@ -60,6 +61,17 @@ class BlockTracer {
 
   // Rows of all experts, by token.
   void add_hidden(TraceBlock& out) const {
+    if (graph_) {
+      const auto hidden = hidden_layer(*graph_).value();
+      const auto add_node = [&](int node, const std::string& meaning, std::vector<float> HiddenRows::*member) {
+        if (node >= 0) add(out, graph_->nodes[static_cast<std::size_t>(node)].text, meaning, member);
+      };
+      add_node(hidden.pre_activation, "expand", &HiddenRows::pre_activation);
+      add_node(hidden.gate, "gate", &HiddenRows::gate);
+      add_node(hidden.up, "expand", &HiddenRows::up);
+      add_node(hidden.value, "what the last product reads", &HiddenRows::hidden);
+      return;
+    }
     const std::string phi = is_formula_name(size_->activation) ? size_->activation : "φ";
     if (is_gated()) {
       add(out, "g = x W_gate" + bias("b_gate"), "expand", &HiddenRows::pre_activation);
@@ -111,6 +123,7 @@ class BlockTracer {
 
   const BlockValues& values_;
   const FfnSize* size_;
+  const FormulaGraph* graph_;
   const std::vector<std::string>& tokens_;
 };
 
@@ -146,8 +159,11 @@ std::vector<std::string> Trace::outcome_names(std::size_t token, const Inputs& i
 Trace trace(TrainedNetwork& trained, const Inputs& inputs) {
   Trace out;
   for (std::int64_t n = 0; n < inputs.num_tokens(); ++n) out.tokens.push_back(inputs.token_name(n));
-  for (const auto& values : capture(trained.model(), trained.network(), trained.row(), inputs, /*with_ends=*/true)) {
-    out.blocks.push_back(BlockTracer(values, size_of(trained.model().ffn), out.tokens).trace());
+  const ModelConfig& model = trained.model();
+  std::optional<FormulaGraph> graph;
+  if (const FormulaText* text = formula_of(model.ffn)) graph = graph_of(*text, model.d_model, *size_of(model.ffn));
+  for (const auto& values : capture(model, trained.network(), trained.row(), inputs, /*with_ends=*/true)) {
+    out.blocks.push_back(BlockTracer(values, size_of(model.ffn), graph ? &*graph : nullptr, out.tokens).trace());
   }
   const float* logits = trained.network().logits(trained.row(), inputs.examples(0, inputs.count));
   const std::int64_t width = inputs.shape.num_classes;

@@ -2,7 +2,6 @@
 
 #include <stdexcept>
 
-#include "ffn/kernels/expression_run.hpp"
 #include "ffn/kernels/isa.hpp"
 
 namespace ffn {

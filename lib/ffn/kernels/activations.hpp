@@ -22,7 +22,6 @@ struct Activation {
   const char* name;
   const char* formula;
   const char* source;
-  bool kink_at_zero;  ///< φ' jumps at 0: finite differences are meaningless there
   void (*forward)(std::size_t n, const float* z, float* y);
   void (*backward)(std::size_t n, const float* z, const float* dy, float* dz);
   void (*forward64)(std::size_t n, const double* z, double* y);

@@ -3,6 +3,8 @@
 // Plain functions and types: this header is part of files that are compiled once per instruction set.
 #pragma once
 
+#include <cstddef>
+
 namespace ffn {
 
 enum class Operation {
@@ -91,5 +93,9 @@ Symbol pow_(Symbol x, Symbol exponent);
 Expression record(Symbol (*f)(Symbol));
 /// The same of a function of several variables with state.
 Expression record(Symbol (*f)(const Symbol* variables, const void* state), const void* state, int num_variables = 1);
+
+/// y[i] = program(inputs[0][i], inputs[1][i], …) in double, by the standard library: for tasks, gradient checks and pictures. y may be an
+/// input.
+void run_in_double(const Expression& program, std::size_t n, const double* const* inputs, double* y);
 
 }  // namespace ffn

@@ -1,6 +1,4 @@
 #define FFN_ISA in_double
-#include "ffn/kernels/expression_run.hpp"
-
 #include "ffn/kernels/expression_blocks.hpp"
 
 namespace ffn {

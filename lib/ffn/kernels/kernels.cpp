@@ -1,5 +1,7 @@
 #include "ffn/kernels/kernels.hpp"
 
+#include <cmath>
+
 #include "ffn/kernels/isa.hpp"
 
 namespace ffn {
@@ -11,5 +13,7 @@ const Kernels chosen = chosen_build().kernel_rows();  // before main: a step ask
 }  // namespace
 
 const Kernels& kernels() { return chosen; }
+
+double bias_correction(double beta, long long step_count) { return 1 - std::pow(beta, static_cast<double>(step_count)); }
 
 }  // namespace ffn

@@ -6,8 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "ffn/kernels/optimizer.hpp"
-
 namespace ffn {
 
 /// C = A·B, C = bias + A·B or C += A·B. Element (i, j) of a matrix stands at i·row + j·col, so a transposed matrix is one
@@ -29,14 +27,42 @@ struct LossSums {
   double loss = 0;
   std::int64_t correct = 0, scored = 0;  ///< correct: of classes, those whose largest output is the label's
   double squared_error = 0;              ///< of vectors: MeanSquaredError, whatever the loss; an evaluation's alone
+  static constexpr std::size_t kMostOutputMetrics = 8;
+  double of_outputs[kMostOutputMetrics] = {};  ///< of classes, an evaluation's: by the rows of output_metrics()
 
   LossSums& operator+=(const LossSums& other) {
     loss += other.loss;
     correct += other.correct;
     scored += other.scored;
     squared_error += other.squared_error;
+    for (std::size_t i = 0; i < kMostOutputMetrics; ++i) of_outputs[i] += other.of_outputs[i];
     return *this;
   }
+};
+
+/// One Adam step on n parameters; torch.optim's formulas, with what is equal for all parameters worked out beforehand.
+struct AdamStep {
+  float beta1, one_minus_beta1, beta2, one_minus_beta2, epsilon;
+  float step_size;   ///< lr/(1 - β₁ᵗ)
+  float root_scale;  ///< 1/√(1 - β₂ᵗ)
+  float keep;        ///< AdamW: p ← p·(1 - lr·wd)
+  float l2;          ///< Adam: g ← g + wd·p
+  float grad_scale;  ///< gradient clipping: g ← grad_scale·g first
+};
+
+/// One SGD step with momentum; torch.optim's form: v ← μv + g (v = g at the first step), p ← p - lr·v, or p - lr·(g + μv)
+/// with Nesterov.
+struct SgdStep {
+  double lr, momentum, weight_decay;
+  bool nesterov;
+  double grad_scale;
+};
+
+/// One step of Lion: p ← p·keep - lr·sign(β₁m + (1 - β₁)g), m ← β₂m + (1 - β₂)g; sign(0) = 0.
+struct LionStep {
+  float lr, beta1, one_minus_beta1, beta2, one_minus_beta2;
+  float keep;        ///< 1 - lr·wd
+  float grad_scale;  ///< g ← grad_scale·g first
 };
 
 enum class Arithmetic { copy, add, subtract, multiply, divide };  ///< of a and b; copy is a alone
@@ -91,11 +117,12 @@ struct Kernels {
 
   /// The first n words of RandomStream(key, stream) of base/random.hpp.
   void (*random_bits)(std::uint64_t key, std::uint64_t stream, std::size_t n, std::uint32_t* bits);
-  /// See kernels/dropout.hpp.
+  /// mask[i] = 0 with probability `rate`, else 1/(1 - rate), for i < n: the elements first … first + n - 1 of a mask without end,
+  /// whose element i depends on i, rate, seed, site and step alone. rate in [0, 1).
   void (*dropout_mask)(std::size_t n, double rate, std::uint64_t seed, std::uint32_t site, std::uint64_t step, float* mask,
                        std::size_t first);
 
-  /// See kernels/optimizer.hpp.
+  /// Σ x², in double, summed in an order that depends on n alone.
   double (*sum_of_squares)(std::size_t n, const float* x);
   void (*adam_step)(std::size_t n, const AdamStep& s, const float* grad, float* param, float* mean, float* square);
   void (*sgd_step)(std::size_t n, const SgdStep& s, const float* grad, float* param, float* velocity);
@@ -104,6 +131,9 @@ struct Kernels {
 
 /// The kernels for this processor.
 const Kernels& kernels();
+
+/// 1 - βᵗ, which Adam's moments are divided by at step t ≥ 1.
+double bias_correction(double beta, long long step_count);
 
 // One per build of gemm_rows.cpp, random_rows.cpp and kernel_rows.cpp.
 namespace baseline {

@@ -1,8 +1,7 @@
 #include "ffn/layers/activation_torch.hpp"
 
-#include "ffn/kernels/dropout.hpp"
-#include "ffn/kernels/expression_run.hpp"
 #include "ffn/kernels/isa.hpp"
+#include "ffn/kernels/kernels.hpp"
 
 namespace ffn::nn {
 
@@ -236,8 +235,8 @@ Tensor dropout_mask_on_host(const ForwardContext& context, std::uint32_t site, s
   const auto* seed = context.seeds.data_ptr<std::int64_t>();
   const auto step = static_cast<std::uint64_t>(context.step_number.item<std::int64_t>());
   for (std::int64_t r = 0; r < runs; ++r) {
-    ffn::dropout_mask(static_cast<std::size_t>(per_run), rate[r], static_cast<std::uint64_t>(seed[r]), site, step,
-                      mask.data_ptr<float>() + r * per_run);
+    kernels().dropout_mask(static_cast<std::size_t>(per_run), rate[r], static_cast<std::uint64_t>(seed[r]), site, step,
+                           mask.data_ptr<float>() + r * per_run, 0);
   }
   return mask;
 }

@@ -152,7 +152,7 @@ const float* Attention::backward_by_content(Pass& pass, float* dmixed) {
       const Matrix weight(weights_ ? kept_weights(head, strip) : weight_memory, strip.count, strip.seen);
       if (!weights_) weigh(head, strip, weight);
       const ConstMatrix dm = part(dmixed, head).some(strip.first, strip.count), q = part(q_, head).some(strip.first, strip.count);
-      // What a strip sees adds up over the strips.
+      // Strips add to one gradient.
       const ConstMatrix v = part(v_, head).some(0, strip.seen), k = part(k_, head).some(0, strip.seen);
       const Matrix dv_seen = part(dv, head).some(0, strip.seen), dk_seen = part(dk, head).some(0, strip.seen);
       const Matrix ds(memory, strip.count, strip.seen);

@@ -38,7 +38,7 @@ class Attention {
   static constexpr std::int64_t kStrip = 64, kKeptStrip = 32;
   template <class F>
   void for_each_strip(const F& f) const;
-  /// Of a strip, row after row of what it sees; of the only strip: the head's (T, T).
+  /// A strip's weights, row by row; the only strip has the head's (T, T).
   float* kept_weights(const Head& head, const Strip& strip) const { return weights_ + (head.weights * length_ + strip.first) * length_; }
 
   void weights_by_position(Pass& pass);
@@ -56,7 +56,7 @@ class Attention {
   Linear value_, output_;
   std::optional<Rotary> rotary_;
 
-  // Of the pass at work:
+  // State of the current pass:
   std::int64_t rows_ = 0, length_ = 0, height_ = 0;
   const float* x_ = nullptr;
   float *q_ = nullptr, *k_ = nullptr, *v_ = nullptr, *mixed_ = nullptr;  ///< (B·T, D)

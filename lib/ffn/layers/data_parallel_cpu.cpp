@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "ffn/config/accounting.hpp"
-#include "ffn/kernels/optimizer.hpp"
+#include "ffn/kernels/kernels.hpp"
 #include "ffn/kernels/subnormals.hpp"
 #include "ffn/layers/router_cpu.hpp"
 
@@ -123,10 +123,10 @@ void DataParallelNetwork::over_row(std::size_t threads, const std::function<void
 }
 
 double DataParallelNetwork::sum_of_squares(std::size_t threads, const float* gradients) {
-  if (num_parts_ == 1) return ffn::sum_of_squares(static_cast<std::size_t>(layout().width()), gradients);
+  if (num_parts_ == 1) return kernels().sum_of_squares(static_cast<std::size_t>(layout().width()), gradients);
   squares_.resize(static_cast<std::size_t>(num_pieces()));
   over_row(threads, [&](std::int64_t begin, std::int64_t end) {
-    squares_[static_cast<std::size_t>(begin / kPiece)] = ffn::sum_of_squares(static_cast<std::size_t>(end - begin), gradients + begin);
+    squares_[static_cast<std::size_t>(begin / kPiece)] = kernels().sum_of_squares(static_cast<std::size_t>(end - begin), gradients + begin);
   });
   double sum = 0;
   for (const double square : squares_) sum += square;

@@ -9,13 +9,13 @@
 
 namespace ffn::fused {
 
-/// What a layer's backward pass does with the gradient of a parameter.
+/// How a backward pass stores the gradient of a parameter.
 enum class Gradient {
   written,  ///< writes all of it: what stood there before does not matter
   added_to  ///< adds to it, or writes a part: it has to be zero before
 };
 
-/// Where a parameter stands in a row; nowhere if the layer goes without it.
+/// Offset of a parameter in a row; none if the layer goes without it.
 class Place {
  public:
   Place() = default;
@@ -42,7 +42,7 @@ class Declared {
   struct Range {
     std::int64_t offset, count;
   };
-  /// Where the parameters of a part stand, to whose gradients several layers add from now on.
+  /// Range of a part's parameters, to whose gradients several layers add from now on.
   Range share(const std::string& prefix);
 
  private:

@@ -21,8 +21,8 @@ class FeedForward {
   /// dy: (rows, D) → dx: (rows, D), from the arena. Gradients of the weights go to the row. The objective
   /// multiplies this layer's auxiliary losses by `auxiliary_weights`.
   virtual const float* backward(Pass& pass, const float* dy, const AuxiliaryValues& auxiliary_weights) = 0;
-  /// Of a mixture, nullptr for other layers. Where a batch goes in parts, the totals of its last forward pass have to be summed over
-  /// all of them before the backward passes.
+  /// The router of a mixture, else nullptr. If a batch goes in parts, the totals of its last forward pass have to be summed over all of
+  /// them before the backward passes.
   virtual Router* router() { return nullptr; }
 };
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "ffn/kernels/dropout.hpp"
 #include "ffn/kernels/isa.hpp"
+#include "ffn/kernels/kernels.hpp"
 #include "ffn/layers/matrix.hpp"
 
 namespace ffn::fused {
@@ -12,7 +12,8 @@ namespace {
 
 bool drops(const Pass& pass) { return pass.training && pass.dropout_rate > 0; }
 
-// Of a row the k largest as they are and 1 in `mask`, else 0; of equals the first. NaN is the largest, as for LibTorch. `out` may be `in`.
+// Keeps the k largest of a row, with 1 in `mask`; the others become 0. Ties go to the first. NaN counts as the largest, as in LibTorch.
+// `out` may be `in`.
 void top_k(std::int64_t width, std::int64_t k, const float* in, std::vector<float>& sorted, float* out, float* mask) {
   const auto larger = [](float a, float b) { return a > b || (a != a && b == b); };
   sorted.assign(in, in + width);
@@ -124,9 +125,9 @@ void FormulaProgram::run(Pass& pass, const Op& op, const Part& part) {
         std::copy_n(memory(op.a, part), count * width, out);
         break;
       }
-      dropout_mask(static_cast<std::size_t>(count * width), pass.dropout_rate, pass.dropout_seed, op.site,
-                   static_cast<std::uint64_t>(pass.step), memory(op.beside, part),
-                   static_cast<std::size_t>((pass.first_row + part.first) * width));
+      kernels().dropout_mask(static_cast<std::size_t>(count * width), pass.dropout_rate, pass.dropout_seed, op.site,
+                             static_cast<std::uint64_t>(pass.step), memory(op.beside, part),
+                             static_cast<std::size_t>((pass.first_row + part.first) * width));
       kernels().multiply(count * width, memory(op.a, part), memory(op.beside, part), out);
       break;
     case Kind::mask:

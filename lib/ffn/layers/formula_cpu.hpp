@@ -31,7 +31,7 @@ class FormulaProgram final : public FeedForward {
     std::int64_t width = 1;
     bool operator==(const Shape& other) const { return batched == other.batched && width == other.width; }
   };
-  /// Where a value stands. `index` counts those of its sort while the program is written, and then all: it is a place in bases_.
+  /// Place of a value. While the program is written `index` counts values of one sort; afterwards it is an index of bases_.
   struct Ref {
     enum class Of : std::uint8_t { nothing, x, dy, parameter, gradient, number, slot };
     Of of = Of::nothing;
@@ -84,7 +84,7 @@ class FormulaProgram final : public FeedForward {
   struct Part {
     std::int64_t expert, first, rows;
   };
-  /// What a watcher is shown before that operation.
+  /// A value that watchers are shown before operation `op`.
   struct Shown {
     std::size_t op;
     Value what;
@@ -120,7 +120,7 @@ class FormulaProgram final : public FeedForward {
   Ref result_, dx_;
   std::vector<Ref> forward_slots_, backward_slots_;  ///< by the pass that first writes them
   std::vector<Group> forward_, backward_;
-  // Of the pass at work:
+  // State of the current pass:
   std::int64_t rows_ = 0, alone_[2] = {0, 0};  ///< offsets without experts
   const std::int64_t* offsets_ = nullptr;
   std::vector<float*> bases_;  ///< of x, dy, the parameters, their gradients, the numbers, the slots; only slots and gradients are written

@@ -1,4 +1,4 @@
-// What a formula's program is made of: the operations of both passes in their order.
+// Writes a formula's program: the operations of both passes in their order.
 #include <algorithm>
 #include <optional>
 
@@ -8,7 +8,7 @@ namespace ffn::fused {
 
 namespace {
 
-// What backward passes do with each parameter: they write one that has one use, as a matrix or as its bias.
+// Gradients of parameters with one use, as a matrix or as its bias, are written; others are added to.
 std::vector<Gradient> gradients_of(const FormulaGraph& graph) {
   std::vector<int> uses(graph.parameters.size());
   for (const auto& node : graph.nodes) {
@@ -167,25 +167,18 @@ class FormulaProgram::Writer {
     }
   }
 
-  // What a map back reads, and where that is φ(z) or φ(z) ⊙ u what it is made of, as long as it is there: a slope takes the place of z.
+  // The pre-activation before its slope can take its place.
   void show_hidden_layer() {
+    const auto hidden = hidden_layer(graph_);
     const auto show = [&](std::size_t before, Value what, int node) {
-      program_.shown_.push_back({first_op_[before], what, values_[static_cast<std::size_t>(node)]});
+      if (node >= 0) program_.shown_.push_back({first_op_[before], what, values_[static_cast<std::size_t>(node)]});
     };
-    const auto at = [&](int node) -> const FormulaNode& { return graph_.nodes[static_cast<std::size_t>(node)]; };
+    if (!hidden) return;
     const std::size_t last = graph_.nodes.size() - 1;
-    if (graph_.nodes[last].op != FormulaOp::product) return;
-    const int hidden = graph_.nodes[last].inputs[0];
-    show(last, Value::hidden, hidden);
-    int phi = at(hidden).op == FormulaOp::dropout ? at(hidden).inputs[0] : hidden;
-    const bool gated = at(phi).op == FormulaOp::multiply;
-    const int up = gated ? at(phi).inputs[1] : -1;
-    if (gated) phi = at(phi).inputs[0];
-    const auto is_product = [&](int node) { return at(node).op == FormulaOp::product; };
-    if (at(phi).op != FormulaOp::activation || !is_product(at(phi).inputs[0]) || (gated && !is_product(up))) return;
-    show(static_cast<std::size_t>(phi), Value::pre_activation, at(phi).inputs[0]);
-    if (gated) show(last, Value::gate, phi);
-    if (gated) show(last, Value::up, up);
+    show(last, Value::hidden, hidden->value);
+    show(static_cast<std::size_t>(hidden->pre_activation + 1), Value::pre_activation, hidden->pre_activation);
+    show(last, Value::gate, hidden->gate);
+    show(last, Value::up, hidden->up);
   }
 
   // An expression of the node's inputs, each as wide as the node itself.
@@ -214,7 +207,7 @@ class FormulaProgram::Writer {
 
   // ---- backward
 
-  // Where what flows back to a node goes, and whether something is there already.
+  // Place of a node's gradient, and whether it holds a part already.
   struct Target {
     Ref ref;
     bool accumulate;

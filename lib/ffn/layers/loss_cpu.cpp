@@ -43,33 +43,28 @@ struct Compute {
     return sums;
   }
 
-  // loss = Σ (o − t)²/width   so   do = 2 (o − t)/width
-  LossSums operator()(const MeanSquaredError&) const {
+  // loss = Σ h(d)/width, d = o − t   so   do = h'(d)/width; `slope` is h'(d)/factor
+  template <class H, class Slope>
+  LossSums of_vectors(const H& h, float factor, const Slope& slope) const {
     LossSums sums;
     sums.scored = rows;
-    const float scale = 2.0f / static_cast<float>((mean_over > 0 ? mean_over : rows) * width);
+    const float scale = factor / static_cast<float>((mean_over > 0 ? mean_over : rows) * width);
     for (std::int64_t i = 0; i < rows * width; ++i) {
       const float difference = outputs[i] - targets.values[i];
-      sums.loss += static_cast<double>(difference) * static_cast<double>(difference);
-      if (doutputs) doutputs[i] = scale * difference;
+      sums.loss += h(static_cast<double>(difference));
+      if (doutputs) doutputs[i] = scale * slope(difference);
     }
     sums.loss /= static_cast<double>(width);
     return sums;
   }
 
-  // loss = Σ h(o − t)/width, h(d) = ½d² or |d| − ½   so   do = clamp(o − t, −1, 1)/width
+  LossSums operator()(const MeanSquaredError&) const {
+    return of_vectors([](double d) { return d * d; }, 2.0f, [](float d) { return d; });
+  }
+
   LossSums operator()(const Huber&) const {
-    LossSums sums;
-    sums.scored = rows;
-    const float scale = 1.0f / static_cast<float>((mean_over > 0 ? mean_over : rows) * width);
-    for (std::int64_t i = 0; i < rows * width; ++i) {
-      const float difference = outputs[i] - targets.values[i];
-      const double size = std::abs(static_cast<double>(difference));
-      sums.loss += size <= 1 ? 0.5 * size * size : size - 0.5;
-      if (doutputs) doutputs[i] = scale * std::clamp(difference, -1.0f, 1.0f);
-    }
-    sums.loss /= static_cast<double>(width);
-    return sums;
+    const auto h = [](double d) { return std::abs(d) <= 1 ? 0.5 * std::abs(d) * std::abs(d) : std::abs(d) - 0.5; };
+    return of_vectors(h, 1.0f, [](float d) { return std::clamp(d, -1.0f, 1.0f); });
   }
 
   // loss = Σ over j ≠ label of max(0, 1 + o_j − o_label)   so   do_j = 1 where that is above 0, do_label = −Σ of them

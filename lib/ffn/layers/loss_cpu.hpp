@@ -7,7 +7,7 @@
 
 namespace ffn::fused {
 
-/// What outputs are compared with: `labels` or `values`, as the loss's target says.
+/// Targets of a batch: `labels` or `values`, by the kind of the loss.
 struct Targets {
   const std::int64_t* labels = nullptr;  ///< (rows), negative where a position is not scored
   const float* values = nullptr;         ///< (rows, width)

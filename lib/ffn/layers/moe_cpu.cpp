@@ -13,9 +13,7 @@ MoE::MoE(const Declare& declare, std::int64_t d_model, const MoeConfig& config, 
       num_experts_(config.num_experts),
       top_k_(config.top_k),
       router_(make_router(declare.in("router"), d_model, config)),
-      experts_(declare.in("experts"),
-               graph_of(config.expert ? *config.expert : built_in_formula(config.gated, config.bias), d_model, config), site,
-               config.num_experts) {
+      experts_(declare.in("experts"), graph_of(*layer_formula(config), d_model, config), site, config.num_experts) {
   if (config.shared_experts == 0) return;
   const FfnSize size = config.shared_size(d_model);
   shared_.emplace(declare.in("shared"), graph_of(built_in_formula(config.gated, size.bias), d_model, size), shared_site(site));

@@ -22,7 +22,7 @@ class MoE final : public FeedForward {
   FormulaProgram experts_;
   std::optional<FormulaProgram> shared_;
 
-  // Of the pass at work. Places are triples sorted by expert.
+  // State of the current pass. Places are triples sorted by expert.
   std::int64_t rows_ = 0;
   Routing routing_;
   const float* result_ = nullptr;

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "ffn/config/parameters.hpp"
-#include "ffn/kernels/dropout.hpp"
+#include "ffn/kernels/kernels.hpp"
 #include "ffn/layers/position_cpu.hpp"
 #include "ffn/layers/router_cpu.hpp"
 
@@ -36,8 +36,8 @@ const float* Block::drop(SubLayer& around, Pass& pass, const float* y) const {
   if (!pass.training || residual_dropout_ == 0) return y;
   const std::int64_t n = rows_ * d_model_;
   around.mask = pass.arena.floats(n);
-  dropout_mask(static_cast<std::size_t>(n), residual_dropout_, pass.dropout_seed, around.site, static_cast<std::uint64_t>(pass.step),
-               around.mask, static_cast<std::size_t>(pass.first_row * d_model_));
+  kernels().dropout_mask(static_cast<std::size_t>(n), residual_dropout_, pass.dropout_seed, around.site,
+                         static_cast<std::uint64_t>(pass.step), around.mask, static_cast<std::size_t>(pass.first_row * d_model_));
   float* out = pass.arena.floats(n);
   kernels().multiply(n, y, around.mask, out);
   return out;
@@ -238,7 +238,7 @@ LossSums Network::begin_step(const float* parameters, float* gradients, const Ex
 
 void Network::end_step() {
   const std::int64_t rows = examples_.count * examples_.sequence_length;
-  // What a block's backward pass writes is needed by the next one at most.
+  // Only the next block reads what a backward pass writes.
   std::size_t turn = 0;
   const auto next_pass = [&] {
     Arena& arena = backward_arenas_[turn++ % 2];
@@ -290,6 +290,7 @@ LossSums Network::evaluate(const float* parameters, const Examples& examples) {
   };
   LossSums sums = measured(measured_loss(loss_));
   if (task_.target == Target::vectors) sums.squared_error = measured(MeanSquaredError()).loss;
+  else add_output_metrics(rows, task_.num_classes, outputs, examples.targets.labels, sums);
   return sums;
 }
 

@@ -41,7 +41,7 @@ class Block {
   Router* router() { return ffn_ ? ffn_->router() : nullptr; }
 
  private:
-  /// Where NormPlacement has them.
+  /// Norms by NormPlacement.
   struct SubLayer {
     std::optional<Norm> before, on_output, after_sum;
     std::uint32_t site = 0;  ///< of its dropout
@@ -77,7 +77,7 @@ class InputEmbedding {
   InputEmbedding(const Declare& declare, const ModelConfig& config, const TaskShape& task);
   const float* forward(Pass& pass, const Examples& examples);
   void backward(Pass& pass, const Examples& examples, const float* dx);
-  /// Of tokens: (V, D); nowhere for vectors.
+  /// Token embedding (V, D); none for vectors.
   Place table() const { return embedding_; }
 
  private:
@@ -90,7 +90,7 @@ class InputEmbedding {
 class Network {
  public:
   Network(const ModelConfig& config, const TaskShape& task, const Loss& loss = {});
-  /// Of the rows of parameters and gradients: names, shapes and order are those of nn::Network.
+  /// Layout of parameter and gradient rows: names, shapes and order of nn::Network.
   const RowLayout& layout() const { return declared_.layout(); }
 
   struct StepLoss {
@@ -106,7 +106,7 @@ class Network {
   LossSums begin_step(const float* parameters, float* gradients, const Examples& part, const DropoutKey& dropout,
                       std::int64_t first_example, std::int64_t scored_of_batch);
   void end_step();
-  /// Of the blocks that route.
+  /// Routers of all blocks that have one.
   std::vector<Router*> routers();
   /// The mean of their auxiliary losses over all blocks; 0 without a mixture.
   AuxiliaryValues auxiliary_losses();

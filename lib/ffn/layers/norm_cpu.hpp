@@ -9,7 +9,6 @@ namespace ffn::fused {
 
 class Norm {
  public:
-  /// Of rows of d_model numbers each.
   Norm(const Declare& declare, std::int64_t d_model, const NormConfig& config);
   float* forward(Pass& pass, std::int64_t rows, const float* x);
   float* backward(Pass& pass, const float* dy);

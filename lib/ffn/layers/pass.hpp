@@ -1,4 +1,4 @@
-// What the layers of the fused step share: scratch memory, and one pass through the network.
+// Scratch memory, and one pass through the fused network.
 #pragma once
 
 #include <cstdint>

@@ -35,7 +35,6 @@ class TopK final : public Router {
 
  private:
   bool has(Auxiliary kind) const;
-  /// Of its loss in the objective.
   float weight_of(Auxiliary kind, const AuxiliaryValues& weights) const;
   void squash(Pass& pass);
   void choose(Pass& pass);
@@ -57,7 +56,7 @@ class TopK final : public Router {
   Place bias_;
   Linear gate_;
 
-  // Of the pass at work:
+  // State of the current pass:
   std::int64_t rows_ = 0, length_ = 1;
   const float* x_ = nullptr;
   float *score_ = nullptr, *probability_ = nullptr, *score_sum_ = nullptr;  ///< (N, E), (N, E) of sum 1: the scores of softmax, (N)

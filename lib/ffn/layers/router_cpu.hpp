@@ -18,7 +18,7 @@ struct Routing {
   const float* score = nullptr;                            ///< (N, E), what it chose by
 };
 
-/// What auxiliary losses are made of, over a batch.
+/// Sums over a batch from which auxiliary losses are computed.
 struct RoutingTotals {
   std::int64_t tokens = 0, triples = 0, sequences = 0, dropped = 0;  ///< N, M
   std::vector<std::int64_t> assigned;                                ///< (E) of the triples
@@ -45,7 +45,7 @@ class Router {
   virtual AuxiliaryValues auxiliary_losses() const = 0;
   /// After an optimizer step, by the totals: where a router has numbers that are no gradient's (Role::buffer), they move here.
   virtual void update_buffers(float* /*parameters*/) {}
-  /// Of the last routing; the backward pass goes by them.
+  /// Totals of the last routing, which the backward pass uses.
   RoutingTotals& totals() { return totals_; }
 
  protected:

@@ -8,7 +8,7 @@ namespace ffn::fused {
 /// A value within a block. The rows of a hidden layer are tokens (N), or in a mixture (token, choice) pairs (N·K) sorted by expert.
 enum class Value {
   ffn_input,       ///< (N, D), behind a norm that stands before the layer
-  pre_activation,  ///< x W + b (rows, F), of the gate in a gated layer
+  pre_activation,  ///< x W + b (rows, F), of the gate in a gated layer; see HiddenLayer
   gate,            ///< φ of it (rows, F), in gated layers alone
   up,              ///< what the gate multiplies (rows, F), likewise
   hidden,          ///< what the map back reads (rows, F)
@@ -16,7 +16,7 @@ enum class Value {
   attention        ///< weights (B·H·T, T), or (H·T, T) where they go by position
 };
 
-/// Where a mixture sent its N tokens.
+/// Routing of N tokens by a mixture.
 struct RoutedTokens {
   std::int64_t num_tokens, num_experts, top_k;
   const float* probability;    ///< (N, E), of the router
@@ -29,7 +29,7 @@ struct RoutedTokens {
 class Watcher {
  public:
   virtual ~Watcher() = default;
-  /// What follows is of this block.
+  /// Values that follow belong to this block.
   virtual void enter_block(std::int64_t block) = 0;
   virtual void see(Value what, std::int64_t rows, std::int64_t width, const float* values) = 0;
   /// Before the hidden layer of the experts.

@@ -31,7 +31,8 @@ std::vector<Sample> samples(const Activation& a) {
   const auto shown = [](double y) { return kY.has(y) ? y : std::nan(""); };
   for (int i = 0; i <= kSteps; ++i) {
     const double z = kX.low + (kX.high - kX.low) * i / kSteps;
-    const bool jumps = a.kink_at_zero && std::abs(z) < 1e-9;
+    constexpr double kBeside = 1e-6;
+    const bool jumps = std::abs(slope_at(a, z + kBeside) - slope_at(a, z - kBeside)) > 1e-3;
     out.push_back({z, shown(value_at(a, z)), jumps ? std::nan("") : shown(slope_at(a, z))});
   }
   return out;

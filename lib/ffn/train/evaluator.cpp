@@ -88,6 +88,8 @@ MeasuredMetrics Evaluator::metrics(std::size_t run, const LossSums& sums) const 
   out.emplace_back(&metric::kValBitsPerChar, mean / std::log(2.0));
   if (!bytes_.empty()) out.emplace_back(&metric::kValBitsPerByte, mean / std::log(2.0) / bytes_[bytes_.size() == 1 ? 0 : run]);
   out.emplace_back(&metric::kValPerplexity, std::exp(mean));
+  for (std::size_t m = 0; m < output_metrics().size() && shape_.target == Target::classes; ++m)
+    out.emplace_back(&output_metrics()[m].row, sums.of_outputs[m] / static_cast<double>(sums.scored));
   const double keys_per_parameter = static_cast<double>(shape_.input_width) / ffn_parameters_, bits = std::log2(shape_.num_classes);
   out.emplace_back(&metric::kValBitsPerParam, keys_per_parameter * (bits - mean / std::log(2.0)));
   out.emplace_back(&metric::kValMostBitsPerParam, keys_per_parameter * bits);

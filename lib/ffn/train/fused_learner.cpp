@@ -6,7 +6,7 @@
 #include <stdexcept>
 
 #include "ffn/base/random.hpp"
-#include "ffn/kernels/optimizer.hpp"
+#include "ffn/kernels/kernels.hpp"
 #include "ffn/layers/router_cpu.hpp"
 #include "ffn/train/cohort_config.hpp"
 #include "ffn/train/examples.hpp"

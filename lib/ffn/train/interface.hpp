@@ -194,7 +194,7 @@ class LibTorch {
   virtual std::unique_ptr<Learner> make_learner(const std::vector<RunConfig>& runs, const Task& task, std::size_t worker) = 0;
   /// "cpu", or "cuda" with the name of the GPU that make_learner would take.
   virtual std::string device_text(const std::string& device, std::size_t worker) = 0;
-  /// Both engines side by side on one run; `emit` gets each result as it is there.
+  /// Both engines side by side on one run.
   virtual VerifyResult verify(const RunConfig& config, const VerifyRequest& request) = 0;
   /// Measures products, feed-forward layers and training steps; `emit` gets each result as it is there.
   virtual void bench(const BenchRequest& request, const std::function<void(const Measurement&)>& emit) = 0;

@@ -245,6 +245,7 @@ bool TorchLearner::evaluate(const LiveRuns& live, std::vector<LossSums>& out, co
   constexpr std::int64_t kTokensAtOnce = 4096;  // per run: bounds memory, and no run's sums depend on its neighbours
   const auto chunk = std::max<std::int64_t>(1, kTokensAtOnce / length);
   Tensor sums = torch::zeros({4, width}, loss_.options());
+  out.assign(num_runs_, {});
   for (std::int64_t begin = 0; begin < validation_count_; begin += chunk) {
     if (begin > 0 && go_on && !go_on(static_cast<double>(begin) / static_cast<double>(validation_count_))) return false;
     const auto count = std::min(chunk, validation_count_ - begin);
@@ -257,13 +258,20 @@ bool TorchLearner::evaluate(const LiveRuns& live, std::vector<LossSums>& out, co
     const Tensor scored = loss.scored.to(torch::kFloat64);
     sums += torch::stack(
         {loss.mean.to(torch::kFloat64) * scored, loss.correct.to(torch::kFloat64), scored, squared_error.to(torch::kFloat64) * scored});
+    if (!of_vectors && !output_metrics().empty()) {
+      const Tensor values = outputs.to(torch::kCPU, torch::kFloat32).contiguous(), labels = targets.cpu().contiguous();
+      for (std::size_t run = 0; run < num_runs_; ++run) {
+        const auto r = static_cast<std::int64_t>(run);
+        add_output_metrics(count * length, shape_.num_classes, values[r].data_ptr<float>(), labels[r].data_ptr<std::int64_t>(), out[run]);
+      }
+    }
   }
   const Tensor host = sums.to(torch::kCPU);
   const auto at = host.accessor<double, 2>();
-  out.assign(num_runs_, {});
   for (std::size_t run = 0; run < num_runs_; ++run) {
     const auto r = static_cast<std::int64_t>(run);
-    if (live[run]) out[run] = {at[0][r], std::llround(at[1][r]), std::llround(at[2][r]), at[3][r]};
+    if (live[run]) out[run] += LossSums{at[0][r], std::llround(at[1][r]), std::llround(at[2][r]), at[3][r]};
+    else out[run] = {};
   }
   return true;
 }

@@ -22,7 +22,7 @@ void orthogonalise(std::int64_t rows, std::int64_t columns, float* x) {
   const auto scaled = [](float factor, std::int64_t n, const float* from, float* to) {
     for (std::int64_t i = 0; i < n; ++i) to[i] = factor * from[i];
   };
-  scaled(static_cast<float>(1 / (std::sqrt(sum_of_squares(size, x)) + kNewtonSchulzEpsilon)), count, x, x);
+  scaled(static_cast<float>(1 / (std::sqrt(kernels().sum_of_squares(size, x)) + kNewtonSchulzEpsilon)), count, x, x);
   const auto [first, second, third] = kNewtonSchulz;
   for (int step = 0; step < kNewtonSchulzSteps; ++step) {
     multiply(tall ? now.t() : now, tall ? now : now.t(), a);

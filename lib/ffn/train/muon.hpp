@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "ffn/config/train_config.hpp"
-#include "ffn/kernels/optimizer.hpp"
+#include "ffn/kernels/kernels.hpp"
 
 namespace ffn {
 

@@ -118,17 +118,17 @@ void RowOptimizer::step(std::int64_t r, std::int64_t step_count, double rate_fac
 void RowOptimizer::take(const AdamStep& step, std::int64_t r, std::int64_t offset, std::int64_t count, const float* gradient,
                         float* parameters) {
   float *mean = state_[0].second.row(r) + offset, *square = state_[1].second.row(r) + offset;
-  adam_step(static_cast<std::size_t>(count), step, gradient, parameters, mean, square);
+  kernels().adam_step(static_cast<std::size_t>(count), step, gradient, parameters, mean, square);
 }
 
 void RowOptimizer::take(const SgdStep& step, std::int64_t r, std::int64_t offset, std::int64_t count, const float* gradient,
                         float* parameters) {
-  sgd_step(static_cast<std::size_t>(count), step, gradient, parameters, state_[0].second.row(r) + offset);
+  kernels().sgd_step(static_cast<std::size_t>(count), step, gradient, parameters, state_[0].second.row(r) + offset);
 }
 
 void RowOptimizer::take(const LionStep& step, std::int64_t r, std::int64_t offset, std::int64_t count, const float* gradient,
                         float* parameters) {
-  lion_step(static_cast<std::size_t>(count), step, gradient, parameters, state_[0].second.row(r) + offset);
+  kernels().lion_step(static_cast<std::size_t>(count), step, gradient, parameters, state_[0].second.row(r) + offset);
 }
 
 void RowOptimizer::take(const MuonStep& step, std::int64_t r, std::int64_t offset, std::int64_t count, const float* gradient,
@@ -146,10 +146,6 @@ void RowOptimizer::take_matrices(const MuonStep& step, std::int64_t r, const Par
       if (at >= begin && at < end) muon_step(rows, columns, step, gradient + at, parameters + at, mean + at);
     }
   }
-}
-
-double RowOptimizer::learning_rate(std::int64_t r) const {
-  return std::visit([](const auto& c) { return c.lr; }, configs_[static_cast<std::size_t>(r)]);
 }
 
 }  // namespace ffn

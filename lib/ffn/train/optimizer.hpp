@@ -3,7 +3,7 @@
 
 #include "ffn/base/parameters.hpp"
 #include "ffn/config/train_config.hpp"
-#include "ffn/kernels/optimizer.hpp"
+#include "ffn/kernels/kernels.hpp"
 #include "ffn/train/muon.hpp"
 #include "ffn/train/parameter_groups.hpp"
 #include "ffn/train/rows.hpp"
@@ -24,7 +24,6 @@ class RowOptimizer {
   /// The same of the parameters begin … end - 1 alone: pieces may be taken side by side. Muon takes the matrices that begin there, whole.
   void step(std::int64_t r, std::int64_t step_count, double rate_factor, double grad_scale, const float* gradient, float* parameters,
             std::int64_t begin, std::int64_t end);
-  double learning_rate(std::int64_t r) const;
 
   /// State rows (R, P), by name: such as "mean" and "square".
   std::vector<std::pair<std::string, Rows>>& state() { return state_; }

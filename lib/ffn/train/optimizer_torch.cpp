@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include "ffn/kernels/optimizer.hpp"
+#include "ffn/kernels/kernels.hpp"
 #include "ffn/train/muon.hpp"
 
 namespace ffn {

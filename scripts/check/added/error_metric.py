@@ -5,7 +5,7 @@ PARTS = [
     Part("lib/ffn/config/metrics.hpp", before="inline constexpr MetricRow kValBitsPerChar{", text='''\
 inline constexpr MetricRow kValError{"val/error", false, LoggedBy::class_tasks, "1 - val/accuracy"};
 '''),
-    Part("lib/ffn/config/metrics.cpp", after="metric::kValAccuracy,", text=" metric::kValError,"),
+    Part("lib/ffn/config/metrics.cpp", after="kValLoss, kValAccuracy,", text=" kValError,"),
     Part("lib/ffn/train/evaluator.cpp", after="    out.emplace_back(&metric::kValAccuracy, static_cast<double>(sums.correct) / static_cast<double>(sums.scored));\n",
          text="    out.emplace_back(&metric::kValError, static_cast<double>(sums.scored - sums.correct) / static_cast<double>(sums.scored));\n",
          forgotten=("test_train: a run logs the metrics that the catalogue says it does, in that order",

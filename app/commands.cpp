@@ -214,6 +214,7 @@ std::vector<std::string> all_overrides(const CommonOptions& common) {
 void add_commands(CommandLine program, CommonOptions& common) {
   add_train(program, common);
   add_compare(program, common);
+  add_judge(program, common);
   add_report(program, common);
   add_curves(program, common);
   add_demo(program, common);

@@ -65,6 +65,7 @@ bool may_remove(const std::string& what, bool yes, const CommonOptions& common);
 
 void add_train(CommandLine program, CommonOptions& common);
 void add_compare(CommandLine program, CommonOptions& common);
+void add_judge(CommandLine program, CommonOptions& common);
 void add_report(CommandLine program, CommonOptions& common);
 void add_curves(CommandLine program, CommonOptions& common);
 void add_demo(CommandLine program, CommonOptions& common);

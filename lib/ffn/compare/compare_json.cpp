@@ -117,6 +117,9 @@ Json pair_json(const Comparison& c, const PairResult& pair, stats::RatioForm for
                            : Json(nullptr);
   out["ratio"] = ratio_json(p);
   out["bad_runs"] = bad_json(pair.bad);
+  if (p.unpaired)
+    out["unpaired"] = {
+        {"value", p.unpaired->num_variant}, {"reference", p.unpaired->num_reference}, {"p_welch", maybe(p.unpaired->welch_p)}};
   if (p.options.held_out_per_training > 0) out["held_out_per_training"] = p.options.held_out_per_training;
   if (pair.crossed)
     out["crossed"] = {{"values", pair.crossed->rows},

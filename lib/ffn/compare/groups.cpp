@@ -110,7 +110,7 @@ void show_medians_of_hits(Comparison& out) {
 void choose_shown(Comparison& out) {
   bool by_ranks = false;
   for (const auto& facet : out.facets) {
-    for (const auto& pair : facet.pairs) by_ranks = by_ranks || pair.paired.test == stats::PairedTest::signed_rank;
+    for (const auto& pair : facet.pairs) by_ranks = by_ranks || stats::is_of_ranks(pair.paired.test);
     for (const auto& group : facet.groups) by_ranks = by_ranks || lost_runs(group) > 0;
   }
   out.shown = by_ranks ? ShownCentre::median : out.as_ratios ? ShownCentre::geometric_mean : ShownCentre::mean;

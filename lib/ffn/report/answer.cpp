@@ -160,7 +160,7 @@ std::string percents(const std::vector<double>& fractions) {
 
 // "; 100 fresh seeds would tell with a chance of about 40 to 68 % if there is a difference, 20 to 51 % overall": of the numbers of seeds
 // that were asked about, the first that is worth it.
-std::string chances_text(const std::vector<Found>& undecided) {
+std::string chances_text(const Comparison& c, const std::vector<Found>& undecided) {
   std::map<std::size_t, std::vector<double>> if_different, overall;
   std::size_t pairs = 0;
   for (const auto& found : undecided) {
@@ -177,8 +177,8 @@ std::string chances_text(const std::vector<Found>& undecided) {
     if (of_each.size() != pairs) continue;
     if (*std::min_element(of_each.begin(), of_each.end()) < kWorthIt && seeds != if_different.rbegin()->first) continue;
     const std::string chance = percents(of_each), at_all = percents(overall[seeds]);
-    return "; " + std::to_string(seeds) + " fresh seeds would tell with a chance of about " + chance +
-           (at_all == chance ? "" : " if there is a difference, " + at_all + " overall");
+    return "; " + std::to_string(seeds) + (c.unpaired ? " fresh runs of each" : " fresh seeds") + " would tell with a chance of about " +
+           chance + (at_all == chance ? "" : " if there is a difference, " + at_all + " overall");
   }
   return "";
 }
@@ -255,7 +255,7 @@ std::string how_sure(const Comparison& c) {
     std::vector<std::string> parts;
     for (const auto& [reference, names] : unsure)
       parts.push_back(enumeration(names) + (named ? " against " + shown_value(c, reference) : ""));
-    const std::string chances = chances_text(with_verdict(c, is(Verdict::undecided)));
+    const std::string chances = chances_text(c, with_verdict(c, is(Verdict::undecided)));
     text += " Not sure: " + join(parts, ", ") + (chances.empty() && c.splits_rows ? "; more rows would tell, more seeds hardly" : chances) +
             ".";
   }
@@ -267,7 +267,8 @@ std::string how_sure(const Comparison& c) {
             ", nor with " + shown_value(c, reference) + (c.facets.size() > 1 ? " there." : ".");
   for (const auto& found : with_verdict(c, is(Verdict::too_few_seeds))) {
     const auto& pair = *found.pairs[0];
-    return text + " " + std::to_string(pair.paired.num_seeds) + (pair.paired.num_seeds == 1 ? " seed is" : " seeds are") +
+    const std::string what = c.unpaired ? " run" : " seed";
+    return text + " " + std::to_string(pair.paired.num_seeds) + what + (pair.paired.num_seeds == 1 ? " is" : "s are") +
            " too few for a verdict; at least " + std::to_string(pair.judgement.seeds_for_verdict) + " are needed.";
   }
   return text;
@@ -292,6 +293,7 @@ std::string answer_text(const Comparison& c) {
   if (c.tuned) text += " " + tuned_sentence(*c.tuned);
   if (!c.rate.empty() && !text.empty()) text += " This is at lr " + c.rate + "; tuning may change it.";
   text += answer_detail::how_far(c);
+  if (!text.empty() && !c.pairing.empty()) text += " " + c.pairing;
   if (text.empty()) return "";
   return (text[0] == ' ' ? text.substr(1) : text) + qualification_text(c);
 }

@@ -13,6 +13,7 @@ std::string qualification_text(const Comparison& c) {
   const auto has_verdicts = [&](const Facet& f) { return std::any_of(f.pairs.begin(), f.pairs.end(), may_tell); };
   if (c.history.qualification.empty() || std::none_of(c.facets.begin(), c.facets.end(), has_verdicts)) return "";
   const std::string text = " " + c.history.qualification;
+  if (!c.history.way_out.empty()) return text + " " + c.history.way_out;
   if (num_pending(c) > 0) return text + " The study's command trains the rest.";
   const auto most = static_cast<std::int64_t>(c.splits_rows ? stats::kEnoughSplits : SequentialSeeds().max);
   if (!c.history.is_repeatable || c.history.last_seed >= kFirstTuningSeed - most)

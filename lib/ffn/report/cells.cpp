@@ -147,7 +147,8 @@ std::string short_caption(const Comparison& c) {
   });
   return c.metric + ", " + (c.higher_is_better ? "higher" : "lower") + " is better" +
          (has_misses(c) ? "; median of the runs that got there" + (several ? " " + interval_form(c, " interval") : "")
-          : several ? "; " + centre_name(c) + (seeds ? " of " + std::to_string(*seeds) + " seeds " : " ") + interval_form(c, " interval")
+          : several     ? "; " + centre_name(c) + (seeds ? " of " + std::to_string(*seeds) + (c.unpaired ? " runs " : " seeds ") : " ") +
+                          interval_form(c, " interval")
                     : "") +
          (has_pairs(c) ? "; " + difference_from_reference(c) : "");
 }

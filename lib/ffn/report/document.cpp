@@ -132,7 +132,7 @@ Table pairs_table(const Comparison& c) {
       std::vector<std::string> row;
       for (const auto& [key, value] : facet.keys) row.push_back(shown_value(c, key, value));
       row.insert(row.end(), {shown_value(c, pair.value), difference_text(c, pair), format_significant(p.improvement.paired, 2),
-                             std::to_string(p.wins) + "/" + std::to_string(p.ties) + "/" + std::to_string(p.losses),
+                             p.unpaired ? "-" : std::to_string(p.wins) + "/" + std::to_string(p.ties) + "/" + std::to_string(p.losses),
                              pair.sequential ? since_text(pair) : format_significant(pair.judgement.p_holm, 2),
                              stats::to_string(pair.judgement.verdict)});
       table.add_row(row);
@@ -163,7 +163,7 @@ std::string how_to_read(const Comparison& c) {
   bool by_ranks = false, by_mean = false, exact = true;
   for (const auto& facet : c.facets) {
     for (const auto& pair : facet.pairs) {
-      (pair.paired.test == stats::PairedTest::signed_rank ? by_ranks : by_mean) = true;
+      (stats::is_of_ranks(pair.paired.test) ? by_ranks : by_mean) = true;
       exact = exact && pair.paired.exact_p;
     }
   }
@@ -173,6 +173,11 @@ std::string how_to_read(const Comparison& c) {
   const std::string ranks = which + "signed-rank test" + how +
                             ", a run without a value (it never got there or diverged) is worst, of the typical (Hodges–Lehmann) " +
                             difference;
+  if (c.unpaired)
+    return "Unpaired: " + which + (by_mean ? "permutation test of the mean " + difference + (by_ranks ? "; by ranks, " : "") : "") +
+           (by_ranks ? "rank-sum test, a run without a value is worst" : "") + (exact ? "" : " (p of many runs by random splits)") +
+           "; intervals of what the test does not reject; p corrected for " + std::to_string(pairs) +
+           (pairs == 1 ? " comparison" : " comparisons") + ".\n";
   return "Paired by seed; " +
          (c.splits_rows ? "corrected resampled t test of the mean " + difference + ", since seeds split the same rows"
           : by_mean     ? which + "sign-flip test of the mean " + difference + how + (by_ranks ? "; by ranks, " + ranks : "")
@@ -206,8 +211,11 @@ std::string verdict_words_text(const Comparison& c) {
 
 std::string explanation(const Comparison& c) {
   const std::string level = format_level(1 - c.alpha);
-  return "Every variant was trained with the same seeds, and is compared with " + shown_value(c, c.reference) +
-         " seed by seed. An interval says where the true mean, or difference, lies: " + level +
+  return (c.unpaired
+              ? "Every variant has runs of its own, and they are compared with those of " + shown_value(c, c.reference) + ". An interval"
+              : "Every variant was trained with the same seeds, and is compared with " + shown_value(c, c.reference) +
+                    " seed by seed. An interval") +
+         " says where the true mean, or difference, lies: " + level +
          " of such intervals hold it. Where the test is by ranks (steps to a target, diverged runs, a few runs far from the others), the difference is the typical one, "
          "the median over pairs of seeds; a round bracket means that the limit itself is outside, and an empty interval that the test rejects every value, as it can where most seeds tie.\n" +
          ratio_explanation(c) +

@@ -1,0 +1,41 @@
+// The record of looks at a table of runs: what was asked of which rows. Who looks again when rows have come, changed or gone, or asks
+// something else of the same rows, makes more errors than one answer says.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ffn/base/json.hpp"
+
+namespace ffn {
+
+inline constexpr const char* kLooksEnd = ".looks.json";
+
+struct DeclaredDesign {
+  std::size_t maximum = 0, comparisons = 0;
+};
+
+class Looks {
+ public:
+  /// Reads the record, if there is one; throws DataError where it is damaged.
+  explicit Looks(std::filesystem::path path);
+
+  const std::filesystem::path& path() const { return path_; }
+  std::optional<DeclaredDesign> design() const;
+  /// Before any look; a design that stands is kept, and another one refused with a UsageError.
+  void declare(const DeclaredDesign& design);
+
+  /// Notes this look, and says why its answer is suggestive; "" if it is sure. The same look again has the same answer. `rows`: a text
+  /// each, whatever their order.
+  std::string look(const JsonValue& question, const std::vector<std::string>& rows, std::size_t comparisons);
+
+  void write() const;
+
+ private:
+  std::filesystem::path path_;
+  JsonValue record_;
+};
+
+}  // namespace ffn

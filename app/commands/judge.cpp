@@ -57,6 +57,8 @@ int judge_tables(JudgeFlags& options, const CommonOptions& common) {
   auto& question = options.question;
   if (options.lower || options.higher) question.columns.higher_is_better = options.higher;
   if (options.plan) return plan(options, common);
+  if (!(options.effect + options.sd).empty() || !options.noise.empty())
+    throw UsageError("--effect, --sd and --noise belong to --plan", "add --plan");
   if (question.files.empty())
     throw UsageError("no table of runs is named", "ffn-train judge runs.csv, with a row for each run: act,seed,val_loss");
   if (!options.design.empty()) question.maximum = static_cast<std::size_t>(options.maximum);

@@ -222,6 +222,10 @@ class LooksTest(JudgeTest):
         self.assertEqual(settled[0], ("too few seeds", 0))
         self.assertEqual([looked for _, looked in settled[1:]], [8, 12, 16])
         self.assertEqual(settled[-1][0], "better")
+        head, *rows = paired(20, effect=0.0025).splitlines()
+        self.write("runs.csv", "\n".join([head, *reversed(rows)]) + "\n")  # as W&B exports them: the newest first
+        again, answer = self.pair("runs.csv")
+        self.assertEqual((again, answer["qualification"]), (pair, ""))
         self.write("runs.csv", paired(19, effect=0.0025))
         self.assertIn("Rows have changed or gone", self.judged("runs.csv")["qualification"])
         self.assertIn("at most 40", self.fails(2, "judge", "runs.csv", "--design", "settled", "--max", "80"))
@@ -239,6 +243,8 @@ class LooksTest(JudgeTest):
         pair, answer = self.pair("runs.csv", "--design", "settled", "--max", "16")
         self.assertEqual((pair["verdict"], pair["seeds"]), ("better", 12))
         self.assertIn("Paired in the order of their rows", answer["answer"])
+        self.write("runs.csv", "variant,val_loss\n" + "\n".join(reversed(rows)) + "\n")
+        self.assertIn("Rows have changed", self.judged("runs.csv")["qualification"])
 
     # nanochat #807: "p = .0006 at 7 runs a side, gone at 12, equal means at 20". Null studies in which the first seven look that good.
     def test_a_difference_that_seven_runs_show_and_twelve_do_not(self):
@@ -276,7 +282,9 @@ class LooksTest(JudgeTest):
 
     def test_a_damaged_record_is_an_error(self):
         self.write("runs.csv", paired(8))
-        for content in ("", "{}", "[1]", '{"kind": "looks at a table of runs (ffn-train judge)", "looks": [3]}'):
+        for content in ("", "{}", "[1]", '{"kind": "looks at a table of runs (ffn-train judge)", "looks": [3]}',
+                        '{"kind": "looks at a table of runs (ffn-train judge)", "looks": [], "design": {"max": 9}}',
+                        '{"kind": "looks at a table of runs (ffn-train judge)", "looks": [{"question": {"reference": 1}}]}'):
             self.write("runs.csv.looks.json", content)
             self.assertIn("no record of looks", self.fails(3, "judge", "runs.csv"))
 
@@ -292,6 +300,7 @@ class PlanTest(JudgeTest):
         self.assertEqual(runs["paired by seed, correlation 0.5"], 34)  # d_z = 0.5 takes 34 pairs
         self.assertEqual(self.plan("--effect", "5", "--sd", "0.1")[0]["unpaired"], 4)
         self.assertIn("both in percent", self.fails(2, "judge", "--plan", "--effect", "0.5%", "--sd", "0.4"))
+        self.assertIn("belong to --plan", self.fails(2, "judge", "runs.csv", "--effect", "0.5%"))
         self.assertIn("--noise FILE", self.fails(2, "judge", "--plan", "--effect", "0.5%"))
         self.assertIn("0.5%", self.ok("judge", "--plan", "--effect", "0.5%", "--sd", "1%").stdout)
 

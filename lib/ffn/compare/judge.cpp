@@ -90,28 +90,28 @@ void note_worst(const JudgedRuns& judged, Comparison& out) {
 }
 
 // Seeds that stand on both sides of an unpaired comparison, and what pairing by them would save.
-void note_shared_seeds(const std::vector<FoundRun>& runs, const std::string& by, Comparison& out) {
+void note_shared_seeds(Comparison& out) {
+  constexpr std::size_t kEnough = 4;
   for (const auto& facet : out.facets) {
-    for (const auto& pair : facet.pairs) {
-      std::map<std::int64_t, double> ours, theirs;
-      std::size_t in_reference = 0;
-      for (const auto& run : runs) {
-        const bool here =
-            std::all_of(facet.keys.begin(), facet.keys.end(), [&](const auto& key) { return run.keys.at(key.first) == key.second; });
-        if (!here || (run.keys.at(by) != pair.value && run.keys.at(by) != pair.reference)) continue;
-        const bool is_ours = run.keys.at(by) == pair.value;
-        in_reference += !is_ours;
-        if (run.state == RunState::done) (is_ours ? ours : theirs)[run.seed] = run.summary->metrics[0].final_value;
+    const auto values_of = [&](const std::string& value) {
+      std::map<std::int64_t, double> by_seed;
+      for (const auto& group : facet.groups) {
+        for (const auto& run : group.runs) {
+          if (group.value == value && run.value) by_seed[run.seed] = *run.value;
+        }
       }
+      return by_seed;
+    };
+    for (const auto& pair : facet.pairs) {
+      const auto reference = values_of(pair.reference);
       std::vector<double> a, b, differences;
-      for (const auto& [seed, value] : ours) {
-        const auto other = theirs.find(seed);
-        if (other == theirs.end()) continue;
+      for (const auto& [seed, value] : values_of(pair.value)) {
+        const auto other = reference.find(seed);
+        if (other == reference.end()) continue;
         a.push_back(value);
         b.push_back(other->second);
         differences.push_back(value - other->second);
       }
-      constexpr std::size_t kEnough = 4;
       if (differences.size() < kEnough) continue;
       const double apart = std::hypot(stats::standard_deviation(a), stats::standard_deviation(b));
       const double share = apart > 0 ? std::pow(stats::standard_deviation(differences) / apart, 2) : 1;
@@ -142,12 +142,9 @@ std::string pairing_text(const Comparison& c, bool in_order) {
 }
 
 // What a run adds to the record: changed by nothing but what is judged.
-std::vector<std::string> texts_of(const JudgedRuns& judged) {
-  std::vector<std::string> out;
-  for (const auto& run : judged.runs)
-    out.push_back(dump_json_lossy({run.keys, run.variant, judged.has_seeds ? run.seed : 0, to_string(run.state),
-                                   run.state == RunState::done ? Json(run.summary->metrics[0].final_value) : Json()}));
-  return out;
+std::string text_of(const FoundRun& run, bool has_seeds) {
+  return dump_json_lossy({run.keys, run.variant, has_seeds ? run.seed : 0, to_string(run.state),
+                          run.state == RunState::done ? Json(run.summary->metrics[0].final_value) : Json()});
 }
 
 std::filesystem::path record_path(const JudgeQuestion& question) {
@@ -164,27 +161,31 @@ std::string schedule_text(std::size_t maximum, std::size_t done) {
   return sizes.empty() ? "" : join(sizes);
 }
 
-// In a design runs follow each other as their rows do. Seeds are numbered anew, by seed where one side has all seeds of the other.
-bool number_in_order(std::vector<FoundRun>& runs, const std::string& by, bool has_seeds) {
+// In a design runs follow each other: by seed, in the order that the record keeps, where one side has all seeds of the other; otherwise as
+// their rows do, and `texts` get their numbers. Returns whether they do.
+bool number_in_order(std::vector<FoundRun>& runs, const std::string& by, bool has_seeds, Looks& looks, std::vector<std::string>& texts) {
   const bool by_seed = has_seeds && all_pairs_of_seeds(seeds_of(runs, by), is_within);
   std::map<std::int64_t, std::int64_t> numbers;
+  if (by_seed) {
+    Seeds seeds;
+    for (const auto& run : runs) seeds.insert(run.seed);
+    for (const auto seed : looks.order(seeds)) numbers.emplace(seed, static_cast<std::int64_t>(numbers.size()));
+  }
   std::map<std::pair<std::vector<std::string>, std::string>, std::int64_t> counts;
-  for (auto& run : runs) {
-    run.seed = by_seed ? numbers.emplace(run.seed, static_cast<std::int64_t>(numbers.size())).first->second
-                       : counts[{facet_of(run, by), run.variant}]++;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    auto& run = runs[i];
+    run.seed = by_seed ? numbers.at(run.seed) : counts[{facet_of(run, by), run.variant}]++;
+    if (!by_seed) texts[i] += " " + std::to_string(run.seed);
     if (run.state == RunState::failed) run.state = RunState::diverged;  // one that failed is not trained again, as ours are
   }
   return !by_seed;
 }
 
-Json question_of(const JudgeQuestion& question, const RunColumns& columns) {
-  return {{"by", columns.by},
-          {"seed", columns.seed},
-          {"metric", columns.metric},
-          {"higher_is_better", *columns.higher_is_better},
-          {"facets", columns.facets},
-          {"take", question.take},
-          {"compare", write_json(question.config)}};
+Json question_of(const JudgeQuestion& question, const RunColumns& columns, const std::string& reference) {
+  Json compare = write_json(question.config);
+  compare.erase("reference");
+  return {{"by", columns.by},         {"seed", columns.seed},  {"metric", columns.metric}, {"higher_is_better", *columns.higher_is_better},
+          {"facets", columns.facets}, {"take", question.take}, {"reference", reference},   {"compare", compare}};
 }
 
 }  // namespace
@@ -224,11 +225,16 @@ JudgeAnswer judge_files(const JudgeQuestion& question) {
   request.config.metric = judged.metric;
   if (take.kind == TakenValue::Kind::target && request.config.scale == "auto") request.config.scale = "ranks";
   const std::string& by = request.config.by = judged.by;
-  const auto texts = texts_of(judged);
+  if (const std::string before = looks ? looks->reference() : "";
+      request.config.reference.empty() &&
+      std::any_of(judged.runs.begin(), judged.runs.end(), [&](const FoundRun& run) { return run.variant == before; }))
+    request.config.reference = before;
   auto runs = judged.runs;
+  std::vector<std::string> texts;
+  for (const auto& run : runs) texts.push_back(text_of(run, judged.has_seeds));
   bool in_order = false;
   if (design) {
-    in_order = number_in_order(runs, by, judged.has_seeds);
+    in_order = number_in_order(runs, by, judged.has_seeds, *looks, texts);
     request.sequential = SequentialRequest{{design->maximum}, design->comparisons};
   } else {
     request.unpaired = !judged.has_seeds || !all_pairs_of_seeds(seeds_of(runs, by), [](const Seeds& a, const Seeds& b) { return a == b; });
@@ -238,12 +244,12 @@ JudgeAnswer judge_files(const JudgeQuestion& question) {
   note_columns(columns, judged, c);
   c.notes.insert(c.notes.end(), rows.notes.begin(), rows.notes.end());
   note_worst(judged, c);
-  if (c.unpaired && judged.has_seeds) note_shared_seeds(runs, by, c);
+  if (c.unpaired && judged.has_seeds) note_shared_seeds(c);
   c.pairing = pairing_text(c, in_order);
 
   std::string reason;
   if (looks) {
-    reason = looks->look(question_of(question, columns), texts, c.num_comparisons);
+    reason = looks->look(question_of(question, columns, c.reference), texts, c.num_comparisons);
     try {
       looks->write();
     } catch (const SystemError& error) {

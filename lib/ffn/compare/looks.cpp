@@ -1,6 +1,7 @@
 #include "ffn/compare/looks.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "ffn/base/files.hpp"
@@ -15,16 +16,28 @@ namespace {
 constexpr std::uintmax_t kMostLookBytes = std::uintmax_t{1} << 28;
 constexpr const char* kKind = "looks at a table of runs (ffn-train judge)";
 
+template <class Holds>
+bool is_list_of(const Json& json, Holds holds) {
+  return json.is_array() && std::all_of(json.begin(), json.end(), holds);
+}
+
+bool is_text(const Json& json) { return json.is_string(); }
+
+bool is_look(const Json& look) {
+  return look.is_object() && look.value("question", Json()).is_object() && is_text(look["question"].value("reference", Json())) &&
+         is_text(look.value("when", Json())) && is_text(look.value("suggestive", Json())) &&
+         is_list_of(look.value("rows", Json()), is_text);
+}
+
+bool is_design(const Json& design) {
+  return design.is_object() && design.value("max", Json()).is_number_unsigned() &&
+         design.value("comparisons", Json()).is_number_unsigned() && design.value("after_looks", Json()).is_number_unsigned() &&
+         design["max"] >= 8 && is_list_of(design.value("seeds", Json()), [](const Json& seed) { return seed.is_number_integer(); });
+}
+
 bool is_looks(const Json& json) {
-  if (!json.is_object() || json.value("kind", Json()) != kKind || !json.contains("looks") || !json["looks"].is_array()) return false;
-  if (json.contains("design") &&
-      !(json["design"].is_object() && json["design"].value("max", Json()).is_number_unsigned() &&
-        json["design"].value("comparisons", Json()).is_number_unsigned() && json["design"].value("max", 0U) >= 8))
-    return false;
-  return std::all_of(json["looks"].begin(), json["looks"].end(), [](const Json& look) {
-    return look.is_object() && look.contains("question") && look.value("when", Json()).is_string() &&
-           look.value("suggestive", Json()).is_string() && look.value("rows", Json()).is_array();
-  });
+  return json.is_object() && json.value("kind", Json()) == kKind && is_list_of(json.value("looks", Json()), is_look) &&
+         (!json.contains("design") || is_design(json["design"]));
 }
 
 std::string day_of(const Json& look) { return look["when"].get<std::string>().substr(0, 10); }
@@ -46,7 +59,8 @@ Looks::Looks(std::filesystem::path path) : path_(std::move(path)), record_(Json{
 std::optional<DeclaredDesign> Looks::design() const {
   if (!record_->contains("design")) return std::nullopt;
   const Json& design = (*record_)["design"];
-  return DeclaredDesign{design["max"].get<std::size_t>(), design["comparisons"].get<std::size_t>()};
+  return DeclaredDesign{design["max"].get<std::size_t>(), design["comparisons"].get<std::size_t>(),
+                        design["seeds"].get<std::vector<std::int64_t>>()};
 }
 
 void Looks::declare(const DeclaredDesign& design) {
@@ -56,8 +70,24 @@ void Looks::declare(const DeclaredDesign& design) {
         "the design that was declared here has at most " + std::to_string(before->maximum) + " runs, not " + std::to_string(design.maximum),
         "go on with it, or judge fresh runs in a file of their own");
   }
-  (*record_)["design"] = {
-      {"max", design.maximum}, {"comparisons", design.comparisons}, {"when", utc_now()}, {"after_looks", (*record_)["looks"].size()}};
+  (*record_)["design"] = {{"max", design.maximum},
+                          {"comparisons", design.comparisons},
+                          {"seeds", design.seeds},
+                          {"when", utc_now()},
+                          {"after_looks", (*record_)["looks"].size()}};
+}
+
+std::string Looks::reference() const {
+  const Json& looks = (*record_)["looks"];
+  return looks.empty() ? "" : looks[0]["question"]["reference"].get<std::string>();
+}
+
+std::vector<std::int64_t> Looks::order(const std::set<std::int64_t>& seeds) {
+  auto all = (*record_)["design"]["seeds"].get<std::vector<std::int64_t>>();
+  const std::set<std::int64_t> known(all.begin(), all.end());
+  std::set_difference(seeds.begin(), seeds.end(), known.begin(), known.end(), std::back_inserter(all));
+  (*record_)["design"]["seeds"] = all;
+  return all;
 }
 
 std::string Looks::look(const JsonValue& question, const std::vector<std::string>& rows, std::size_t comparisons) {
@@ -82,7 +112,7 @@ std::string Looks::look(const JsonValue& question, const std::vector<std::string
     else if (!has_grown) reason = "Rows have changed or gone since the look of " + day_of(before);
     else if (!has_design)
       reason = counted_rows(now.size() - then.size()) + " came after the look of " + day_of(before) + " at " + counted_rows(then.size());
-    else if (i < (*record_)["design"].value("after_looks", std::size_t{0}))
+    else if (i < (*record_)["design"]["after_looks"].get<std::size_t>())
       reason = "The design was declared after a look at " + counted_rows(then.size());
   }
   looks.push_back({{"when", utc_now()}, {"question", *question}, {"rows", now}, {"suggestive", reason}});

@@ -2,8 +2,10 @@
 // something else of the same rows, makes more errors than one answer says.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -15,6 +17,7 @@ inline constexpr const char* kLooksEnd = ".looks.json";
 
 struct DeclaredDesign {
   std::size_t maximum = 0, comparisons = 0;
+  std::vector<std::int64_t> seeds = {};  ///< in the order in which they are analysed
 };
 
 class Looks {
@@ -26,6 +29,11 @@ class Looks {
   std::optional<DeclaredDesign> design() const;
   /// Before any look; a design that stands is kept, and another one refused with a UsageError.
   void declare(const DeclaredDesign& design);
+
+  /// Of the first look; "" before it. The order of rows in an export changes, and with it the first variant.
+  std::string reference() const;
+  /// Fresh seeds follow those that were seen, by size. Returns all, in the order in which they are analysed.
+  std::vector<std::int64_t> order(const std::set<std::int64_t>& seeds);
 
   /// Notes this look, and says why its answer is suggestive; "" if it is sure. The same look again has the same answer. `rows`: a text
   /// each, whatever their order.

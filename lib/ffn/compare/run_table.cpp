@@ -196,18 +196,13 @@ std::string find_column(const RunRows& rows, const std::string& asked, const Cel
   return "";
 }
 
-bool is_word_in(const std::string& name, const char* word) {
-  const auto at = name.find(word);
-  return at != std::string::npos;
-}
-
 std::optional<bool> usual_direction(const std::string& metric) {
   const std::string name = plain_name(metric);
   for (const char* word : {"loss", "bpb", "bits", "ppl", "perplexity", "err", "nll", "mse", "mae", "rmse", "time", "second", "step"}) {
-    if (is_word_in(name, word)) return false;
+    if (name.find(word) != std::string::npos) return false;
   }
   for (const char* word : {"acc", "auc", "f1", "score", "reward", "return", "bleu", "iou", "psnr", "r2", "precision", "recall"}) {
-    if (is_word_in(name, word)) return true;
+    if (name.find(word) != std::string::npos) return true;
   }
   return std::nullopt;
 }
@@ -228,38 +223,18 @@ std::optional<std::pair<std::string, std::string>> split_seed(const std::string&
   return std::pair(rest, name.substr(digits));
 }
 
-// What runs are called says which variant they are of: all names end in a seed, or all in a number and each beginning occurs twice.
+// What runs are called says which variant they are of, where all names end in a seed.
 bool split_names(RunRows& rows, const std::string& column, RunColumns& columns) {
   const auto at = index_of(rows, column);
-  Cells variants, seeds;
-  std::map<std::string, std::set<std::string>> numbers;
-  for (const auto& row : rows.rows) {
-    if (const auto split = split_seed(row[at])) {
-      variants.push_back(split->first);
-      seeds.push_back(split->second);
-    }
-    const auto digits = row[at].find_last_not_of("0123456789") + 1;
-    numbers[row[at].substr(0, digits)].insert(row[at].substr(digits));
-  }
-  const bool by_seed = variants.size() == rows.rows.size() && columns.seed.empty();
-  if (!by_seed) {
-    const bool repeat = numbers.size() > 1 && std::all_of(numbers.begin(), numbers.end(), [](const auto& entry) {
-                          return !entry.first.empty() && entry.second.size() > 1 && entry.second.count("") == 0;
-                        });
-    if (!repeat) return false;
-    variants.clear();
-    for (const auto& row : rows.rows) {
-      const std::string begin = row[at].substr(0, row[at].find_last_not_of("0123456789") + 1);
-      variants.push_back(begin.substr(0, begin.find_last_not_of("-_ .#") + 1));
-    }
-  }
-  for (std::size_t i = 0; i < rows.rows.size(); ++i) {
-    rows.rows[i].push_back(variants[i]);
-    if (by_seed) rows.rows[i].push_back(seeds[i]);
+  const auto ends_in_seed = [&](const Cells& row) { return split_seed(row[at]).has_value(); };
+  if (!columns.seed.empty() || !std::all_of(rows.rows.begin(), rows.rows.end(), ends_in_seed)) return false;
+  for (auto& row : rows.rows) {
+    const auto [variant, seed] = *split_seed(row[at]);
+    row.insert(row.end(), {variant, seed});
   }
   columns.by = "variant of " + column;
-  rows.columns.push_back(columns.by);
-  if (by_seed) rows.columns.push_back(columns.seed = "seed of " + column);
+  columns.seed = "seed of " + column;
+  rows.columns.insert(rows.columns.end(), {columns.by, columns.seed});
   return true;
 }
 
@@ -347,7 +322,7 @@ TakenValue read_taken(const std::string& text) {
   throw UsageError("--take " + text, "last, best, or target=3.28: the first step at which the metric is there");
 }
 
-RunColumns infer_columns(RunColumns asked, RunRows& rows, const TakenValue& take) {
+RunColumns infer_columns(const RunColumns& asked, RunRows& rows, const TakenValue& take) {
   if (rows.columns.empty()) throw DataError("the table has no columns", "its first line has the names, such as: act,seed,val_loss");
   RunColumns out = asked;
   out.metric = find_column(rows, asked.metric,
@@ -395,7 +370,7 @@ RunColumns infer_columns(RunColumns asked, RunRows& rows, const TakenValue& take
       throw UsageError("no column is named as variants usually are",
                        "--by COLUMN says what is compared; columns here: " + join(rows.columns));
   }
-  if (out.state.empty() == false && std::any_of(rows.rows.begin(), rows.rows.end(), [&](const Cells& row) {
+  if (!out.state.empty() && std::any_of(rows.rows.begin(), rows.rows.end(), [&](const Cells& row) {
         return state_of(row[index_of(rows, out.state)]) == RunState::interrupted;
       }))
     out.state.clear();  // a column of another meaning

@@ -39,7 +39,7 @@ TakenValue read_taken(const std::string& text);
 
 /// The columns with those that were left open filled in; `rows` may gain columns that a run's name has ("relu-seed3") and notes. Throws
 /// UsageError that lists the columns where one is missing or not known.
-RunColumns infer_columns(RunColumns asked, RunRows& rows, const TakenValue& take);
+RunColumns infer_columns(const RunColumns& asked, RunRows& rows, const TakenValue& take);
 
 struct JudgedRuns {
   std::vector<FoundRun> runs;  ///< finished, in the order of the rows; one that failed or has no number has the reason

@@ -26,6 +26,8 @@ double num_splits(std::size_t n, std::size_t m) {
 
 bool is_enumerated(std::size_t n, std::size_t m) { return n + m <= 64 && num_splits(n, m) <= kMaxExactSplits; }
 
+double deviation(const std::vector<double>& x) { return x.size() > 1 ? standard_deviation(x) : 0.0; }
+
 struct Sides {
   std::vector<double> variant, reference;
   double n() const { return static_cast<double>(variant.size()); }
@@ -108,7 +110,6 @@ void test_means(const Sides& sides, const CompareOptions& options, PairedResult&
     for (const double x : *side) size = std::max(size, std::abs(x - sides.reference[0]));
   const double tolerance = 4 * detail::kSumTolerance * size;
   out.p = share(splits, [&](const Split& s) { return std::abs(s.at_zero) >= std::abs(observed) - tolerance; });
-  const auto deviation = [](const std::vector<double>& x) { return x.size() > 1 ? standard_deviation(x) : 0.0; };
   const double sd = std::hypot(deviation(sides.variant), deviation(sides.reference));
   auto interval = detail::agreeing(interval_of(splits, options.alpha), observed > 0.0, out.p < options.alpha);
   out.effect = Effect{Estimand::mean_difference, mean(sides.variant) - mean(sides.reference), interval, sd};
@@ -135,6 +136,17 @@ std::vector<std::size_t> doubled_midranks(const Sides& sides, double theta) {
   return ranks;
 }
 
+/// How many choices of n of the ranks have each sum.
+std::vector<double> rank_sum_ways(const std::vector<std::size_t>& ranks, std::size_t n) {
+  const std::size_t all = std::accumulate(ranks.begin(), ranks.end(), std::size_t{0});
+  std::vector<std::vector<double>> ways(n + 1, std::vector<double>(all + 1, 0.0));
+  ways[0][0] = 1.0;
+  for (std::size_t i = 0; i < ranks.size(); ++i)
+    for (std::size_t k = std::min(i + 1, n); k > 0; --k)
+      for (std::size_t sum = all; sum >= ranks[i]; --sum) ways[k][sum] += ways[k - 1][sum - ranks[i]];
+  return ways[n];
+}
+
 /// P(rank sum ≥ that of the first n), and P(… ≤ …).
 std::pair<double, double> rank_sum_tails(const std::vector<std::size_t>& ranks, std::size_t n) {
   const std::size_t total = ranks.size(), all = std::accumulate(ranks.begin(), ranks.end(), std::size_t{0});
@@ -148,16 +160,12 @@ std::pair<double, double> rank_sum_tails(const std::vector<std::size_t>& ranks, 
     const double above = (static_cast<double>(observed) - centre) / sd, half = 1.0 / sd;  // one half, of doubled ranks
     return {detail::normal_cdf(half - above), detail::normal_cdf(above + half)};
   }
-  std::vector<std::vector<double>> ways(n + 1, std::vector<double>(all + 1, 0.0));  // by how many and their sum
-  ways[0][0] = 1.0;
-  for (std::size_t i = 0; i < total; ++i)
-    for (std::size_t k = std::min(i + 1, n); k > 0; --k)
-      for (std::size_t sum = all; sum >= ranks[i]; --sum) ways[k][sum] += ways[k - 1][sum - ranks[i]];
+  const auto ways = rank_sum_ways(ranks, n);
   double at_most = 0.0, at_least = 0.0, splits = 0.0;
   for (std::size_t sum = 0; sum <= all; ++sum) {
-    splits += ways[n][sum];
-    if (sum <= observed) at_most += ways[n][sum];
-    if (sum >= observed) at_least += ways[n][sum];
+    splits += ways[sum];
+    if (sum <= observed) at_most += ways[sum];
+    if (sum >= observed) at_least += ways[sum];
   }
   return {at_least / splits, at_most / splits};
 }
@@ -169,17 +177,13 @@ std::size_t critical_differences(std::size_t n, std::size_t m, double alpha) {
     const double pairs = static_cast<double>(n * m), sd = std::sqrt(pairs * static_cast<double>(n + m + 1) / 12.0);
     return static_cast<std::size_t>(std::max(0.0, pairs / 2.0 + detail::normal_quantile(alpha / 2.0) * sd + 0.5));
   }
-  // Number of splits by U: generating function, one side's runs after the other.
-  std::vector<std::vector<double>> ways(n + 1, std::vector<double>(n * m + 1, 0.0));
-  ways[0][0] = 1.0;
-  for (std::size_t i = 1; i <= n + m; ++i)
-    for (std::size_t k = std::min(i, n); k > 0; --k)
-      for (std::size_t u = n * m + 1; u-- > i - k;)
-        ways[k][u] += ways[k - 1][u - (i - k)];  // the i-th run of all is the k-th of the variant: i − k of the reference are below it
+  std::iota(ranks.begin(), ranks.end(), std::size_t{1});
+  const auto ways = rank_sum_ways(ranks, n);
   const double splits = num_splits(n, m);
   double below = 0.0;
-  std::size_t count = 0;
-  while (count <= n * m && 2.0 * (below + ways[n][count]) / splits < alpha) below += ways[n][count++];
+  std::size_t count = 0;  // of differences below the limit: the rank sum above its smallest
+  for (const std::size_t least = n * (n + 1) / 2; count <= n * m && 2.0 * (below + ways[least + count]) / splits < alpha; ++count)
+    below += ways[least + count];
   return count;
 }
 
@@ -280,7 +284,6 @@ PairedResult compare_unpaired(const std::vector<Outcome>& variant, const std::ve
   out.standardised_effect *= favour;
   if (complete) {
     const Sides raw{numbers(variant, direction, PairedValues::difference), numbers(reference, direction, PairedValues::difference)};
-    const auto deviation = [](const std::vector<double>& x) { return x.size() > 1 ? standard_deviation(x) : 0.0; };
     out.difference = MeanDifference{mean(raw.variant) - mean(raw.reference), std::hypot(deviation(raw.variant), deviation(raw.reference)),
                                     out.test == PairedTest::permutation_of_means && values == PairedValues::difference
                                         ? std::optional(out.effect->interval)
@@ -291,7 +294,7 @@ PairedResult compare_unpaired(const std::vector<Outcome>& variant, const std::ve
 }
 
 double welch_p(const std::vector<double>& variant, const std::vector<double>& reference) {
-  const double n = static_cast<double>(variant.size()), m = static_cast<double>(reference.size());
+  const auto n = static_cast<double>(variant.size()), m = static_cast<double>(reference.size());
   const double a = std::pow(standard_deviation(variant), 2) / n, b = std::pow(standard_deviation(reference), 2) / m;
   const double difference = std::abs(mean(variant) - mean(reference));
   if (!(a + b > 0.0)) return difference > 0.0 ? 0.0 : 1.0;

@@ -147,6 +147,13 @@ class Tables(JudgeTest):
         self.assertIn("no.csv", self.fails(3, "judge", "no.csv"))
         self.assertIn("bad.jsonl:2: no JSON", self.fails(3, "judge", self.write("bad.jsonl", '{"act":"a","val_loss":1}\n{"act":\n')).replace(str(self.tmp) + "/", ""))
 
+    def test_columns_that_do_not_vary_say_nothing(self):
+        rows = ["model,optimizer,seed,val_loss"] + [f"gpt,{name},42,{value}" for name, values in (("adam", OLD), ("muon", NEW)) for value in values]
+        self.write("runs.csv", "\n".join(rows) + "\n")
+        pair, answer = self.pair("runs.csv")
+        self.assertEqual((answer["by"], pair["test"]), ("optimizer", "permutation_of_means"))
+        self.assertIn('"seed" is the same in all rows', " ".join(answer["notes"]))
+
     def test_a_pipe_keeps_no_record(self):
         answer = self.ok("judge", "-", "--json", input=paired(8))
         self.assertIn("not recorded", " ".join(json.loads(answer.stdout)["notes"]))

@@ -142,7 +142,7 @@ std::string pairing_text(const Comparison& c, bool in_order) {
 }
 
 // What a run adds to the record: changed by nothing but what is judged.
-std::string text_of(const FoundRun& run, bool has_seeds) {
+std::string record_text_of(const FoundRun& run, bool has_seeds) {
   return dump_json_lossy({run.keys, run.variant, has_seeds ? run.seed : 0, to_string(run.state),
                           run.state == RunState::done ? Json(run.summary->metrics[0].final_value) : Json()});
 }
@@ -231,7 +231,7 @@ JudgeAnswer judge_files(const JudgeQuestion& question) {
     request.config.reference = before;
   auto runs = judged.runs;
   std::vector<std::string> texts;
-  for (const auto& run : runs) texts.push_back(text_of(run, judged.has_seeds));
+  for (const auto& run : runs) texts.push_back(record_text_of(run, judged.has_seeds));
   bool in_order = false;
   if (design) {
     in_order = number_in_order(runs, by, judged.has_seeds, *looks, texts);

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <cmath>
 #include <cstdlib>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
@@ -60,7 +61,11 @@ std::string with_quoted_nan(const std::string& text) {
   std::string out;
   bool quoted = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '"' && (i == 0 || text[i - 1] != '\\')) quoted = !quoted;
+    if (quoted && text[i] == '\\' && i + 1 < text.size()) {
+      out += text.substr(i++, 2);
+      continue;
+    }
+    if (text[i] == '"') quoted = !quoted;
     const std::string word = quoted                                 ? ""
                              : text.compare(i, 3, "NaN") == 0       ? "NaN"
                              : text.compare(i, 9, "-Infinity") == 0 ? "-Infinity"
@@ -173,12 +178,17 @@ void add_csv(const std::string& text, const std::string& file, const Cells& with
   }
 }
 
+Cells words_of(const std::string& text) {
+  std::istringstream words(text);
+  return {std::istream_iterator<std::string>(words), {}};
+}
+
 std::size_t index_of(const RunRows& rows, const std::string& column) {
   return static_cast<std::size_t>(std::find(rows.columns.begin(), rows.columns.end(), column) - rows.columns.begin());
 }
 
 // The column that was named, or else the first of the usual names; "" where there is none.
-std::string find_column(const RunRows& rows, const std::string& asked, const Cells& usual, const char* option) {
+std::string find_column(const RunRows& rows, const std::string& asked, const std::string& usual, const char* option) {
   if (!asked.empty()) {
     if (index_of(rows, asked) < rows.columns.size()) return asked;
     Cells alike;
@@ -188,12 +198,27 @@ std::string find_column(const RunRows& rows, const std::string& asked, const Cel
     throw UsageError(std::string(option) + ": no column \"" + asked + "\"" + did_you_mean(asked, rows.columns),
                      "columns here: " + join(rows.columns));
   }
-  for (const auto& name : usual) {
+  for (const auto& name : words_of(usual)) {
     for (const auto& column : rows.columns) {
       if (plain_name(column) == name) return column;
     }
   }
   return "";
+}
+
+bool varies(const RunRows& rows, const std::string& column) {
+  const auto at = index_of(rows, column);
+  return std::any_of(rows.rows.begin(), rows.rows.end(), [&](const Cells& row) { return row[at] != rows.rows[0][at]; });
+}
+
+// Those of the usual names whose columns vary.
+std::string varying_among(const RunRows& rows, const std::string& usual) {
+  Cells out;
+  for (const auto& name : words_of(usual)) {
+    const auto column = find_column(rows, "", name, "");
+    if (!column.empty() && varies(rows, column)) out.push_back(name);
+  }
+  return join(out, " ");
 }
 
 std::optional<bool> usual_direction(const std::string& metric) {
@@ -262,16 +287,15 @@ std::optional<double> value_of_cell(const std::string& cell, const std::string& 
       "numbers are written 3.28; an empty cell is a run without a value");
 }
 
+// Interrupted: no word of a tracker.
 RunState state_of(const std::string& cell) {
-  static const std::map<std::string, RunState> states{
-      {"finished", RunState::done},   {"done", RunState::done},        {"completed", RunState::done},   {"complete", RunState::done},
-      {"success", RunState::done},    {"succeeded", RunState::done},   {"ok", RunState::done},          {"failed", RunState::failed},
-      {"crashed", RunState::failed},  {"killed", RunState::failed},    {"error", RunState::failed},     {"diverged", RunState::failed},
-      {"timeout", RunState::failed},  {"cancelled", RunState::failed}, {"preempted", RunState::failed}, {"oom", RunState::failed},
-      {"running", RunState::running}, {"pending", RunState::pending},  {"queued", RunState::pending},   {"scheduled", RunState::pending},
-      {"starting", RunState::pending}};
-  const auto found = states.find(lower(cell));
-  return found == states.end() ? RunState::interrupted : found->second;
+  const auto is_one_of = [word = lower(cell)](const char* words) {
+    const auto all = words_of(words);
+    return std::find(all.begin(), all.end(), word) != all.end();
+  };
+  if (is_one_of("finished done completed complete success succeeded ok")) return RunState::done;
+  if (is_one_of("failed crashed killed error diverged timeout cancelled preempted oom")) return RunState::failed;
+  return is_one_of("running pending queued scheduled starting") ? RunState::running : RunState::interrupted;
 }
 
 // A dot makes sections of a config's keys; these columns are none.
@@ -325,47 +349,27 @@ TakenValue read_taken(const std::string& text) {
 RunColumns infer_columns(const RunColumns& asked, RunRows& rows, const TakenValue& take) {
   if (rows.columns.empty()) throw DataError("the table has no columns", "its first line has the names, such as: act,seed,val_loss");
   RunColumns out = asked;
-  out.metric = find_column(rows, asked.metric,
-                           {"val_loss",
-                            "val_bpb",
-                            "val_bits_per_byte",
-                            "validation_loss",
-                            "valid_loss",
-                            "eval_loss",
-                            "best_val_loss",
-                            "test_loss",
-                            "val_ppl",
-                            "val_perplexity",
-                            "val_accuracy",
-                            "val_acc",
-                            "eval_accuracy",
-                            "test_accuracy",
-                            "test_acc",
-                            "loss",
-                            "bpb",
-                            "accuracy",
-                            "acc",
-                            "score",
-                            "reward"},
-                           "--metric");
+  out.metric =
+      find_column(rows, asked.metric,
+                  "val_loss val_bpb val_bits_per_byte validation_loss valid_loss eval_loss best_val_loss test_loss val_ppl val_perplexity "
+                  "val_accuracy val_acc eval_accuracy test_accuracy test_acc loss bpb accuracy acc score reward",
+                  "--metric");
   if (out.metric.empty())
     throw UsageError("no column is named as a metric usually is", "--metric COLUMN names it; columns here: " + join(rows.columns));
-  out.seed = find_column(rows, asked.seed, {"seed", "random_seed", "rng_seed", "run_seed"}, "--seed");
-  out.step = find_column(rows, asked.step, {"step", "global_step", "trainer_global_step", "iter", "iteration", "epoch"}, "--step");
-  out.run = find_column(rows, "", {"run_id", "id", "run", "name", "run_name", "runname"}, "");
-  out.state = find_column(rows, "", {"state", "status"}, "");
-  for (auto& facet : out.facets) facet = find_column(rows, facet, {}, "--facet");
-  const bool has_files = index_of(rows, "file") < rows.columns.size();
-  const bool many_files = has_files && !rows.rows.empty() && std::any_of(rows.rows.begin(), rows.rows.end(), [&](const Cells& row) {
-                            return row[index_of(rows, "file")] != rows.rows[0][index_of(rows, "file")];
-                          });
-  out.by =
-      find_column(rows, asked.by,
-                  many_files ? Cells{"file"}
-                             : Cells{"variant", "act", "activation", "arm", "condition", "method", "model", "config", "group", "optimizer"},
-                  "--by");
+  out.seed = find_column(rows, asked.seed, "seed random_seed rng_seed run_seed", "--seed");
+  if (asked.seed.empty() && !out.seed.empty() && rows.rows.size() > 1 && !varies(rows, out.seed)) {
+    rows.notes.push_back("\"" + out.seed + "\" is the same in all rows and tells no runs apart");
+    out.seed.clear();
+  }
+  out.step = find_column(rows, asked.step, "step global_step trainer_global_step iter iteration epoch", "--step");
+  out.run = find_column(rows, "", "run_id id run name run_name runname", "");
+  out.state = find_column(rows, "", "state status", "");
+  for (auto& facet : out.facets) facet = find_column(rows, facet, "", "--facet");
+  const std::string variants = "file variant act activation arm condition method model config group optimizer";
+  out.by = find_column(rows, asked.by, asked.by.empty() ? varying_among(rows, variants) : "", "--by");
+  if (out.by.empty()) out.by = find_column(rows, "", variants, "--by");
   if (out.by.empty() && !rows.rows.empty()) {
-    const std::string name = find_column(rows, "", {"name", "run_name", "runname", "run"}, "");
+    const std::string name = find_column(rows, "", "name run_name runname run", "");
     if (name.empty() || !split_names(rows, name, out))
       throw UsageError("no column is named as variants usually are",
                        "--by COLUMN says what is compared; columns here: " + join(rows.columns));
@@ -478,7 +482,7 @@ JudgedRuns runs_of_rows(const RunRows& rows, const RunColumns& columns, const Ta
                : whole_seeds  ? *whole_number(one.seed)
                               : seed_numbers.emplace(one.seed, static_cast<std::int64_t>(seed_numbers.size())).first->second;
     const auto said = state < none ? state_of(rows.rows[last][state]) : RunState::done;
-    if (said == RunState::running || said == RunState::pending) {
+    if (said == RunState::running) {
       out.unfinished.push_back(rows.places[last]);
       continue;
     }

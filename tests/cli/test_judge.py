@@ -154,6 +154,18 @@ class Tables(JudgeTest):
         self.assertEqual((answer["by"], pair["test"]), ("optimizer", "permutation_of_means"))
         self.assertIn('"seed" is the same in all rows', " ".join(answer["notes"]))
 
+    def test_values_without_a_scale_are_those_of_runs_that_diverged(self):
+        self.write("runs.csv", table({"a": ["1e308", "-1e308", "1e308", "1e200"], "b": ["1e308", "2", "1.5", "2.5"]}))
+        self.assertIn("5 runs count as worst: runs.csv:2 (a, not finite)", " ".join(self.pair("runs.csv")[1]["notes"]))
+        self.write("runs.csv", table({"a": [2] * 4, "b": [2] * 4}))
+        pair, answer = self.pair("runs.csv", "-o", "same")
+        self.assertEqual(pair["verdict"], "same")
+        self.assertIn("The same as a in every run: b.", answer["answer"])
+        self.write("runs.csv", "act,steps_to_target\n" + "".join(f"{act},{n}\n" for act, first in (("a", 1), ("b", 9)) for n in range(first, first + 4)))
+        pair, answer = self.pair("runs.csv", "-o", "steps", "--metric", "steps_to_target")
+        self.assertEqual(pair["verdict"], "worse")
+        self.assertTrue(answer["answer"].startswith("a has the lowest steps to target"), answer["answer"])
+
     def test_a_pipe_keeps_no_record(self):
         answer = self.ok("judge", "-", "--json", input=paired(8))
         self.assertIn("not recorded", " ".join(json.loads(answer.stdout)["notes"]))

@@ -276,11 +276,12 @@ bool is_not_finite(const std::string& cell) {
   return word == "nan" || word == "inf" || word == "infinity";
 }
 
-// Nothing for a gap; NaN for what is not finite.
+// Nothing for a gap; NaN for what is not finite, or so large that its square is not.
 std::optional<double> value_of_cell(const std::string& cell, const std::string& column, const std::string& place) {
   if (is_not_finite(cell)) return NAN;
   if (stands_for_gap(cell)) return std::nullopt;
-  if (const auto number = number_in(cell)) return number;
+  constexpr double kLargest = 1e100;
+  if (const auto number = number_in(cell)) return std::abs(*number) > kLargest ? NAN : *number;
   const std::string notation = notation_of(cell);
   throw DataError(
       place + ": " + column + " is \"" + with_codes(clipped(cell, 40)) + "\", which is " + (notation.empty() ? "no number" : notation),
@@ -445,6 +446,7 @@ JudgedRuns runs_of_rows(const RunRows& rows, const RunColumns& columns, const Ta
              none = rows.columns.size();
   const bool higher = *columns.higher_is_better, for_target = take.kind == TakenValue::Kind::target;
   out.metric = for_target ? columns.step + " at " + columns.metric + (higher ? " ≥ " : " ≤ ") + number_word(take.target) : columns.metric;
+  if (ends_with(out.metric, "_to_target")) std::replace(out.metric.begin(), out.metric.end(), '_', ' ');  // ours are times of our runs
   out.higher_is_better = higher && !for_target;
   out.has_seeds = !columns.seed.empty();
   auto grouped = group_rows(rows, columns);

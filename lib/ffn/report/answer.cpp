@@ -261,7 +261,8 @@ std::string how_sure(const Comparison& c) {
   }
   if (has_unsure_interactions(c)) text += " Not sure whether a difference depends on " + shown_key(c, c.interaction_key) + ".";
   for (const auto& [reference, names] : tied)
-    text += " The same as " + shown_value(c, reference) + " with every seed: " + enumeration(names) + ".";
+    text +=
+        " The same as " + shown_value(c, reference) + (c.unpaired ? " in every run: " : " with every seed: ") + enumeration(names) + ".";
   for (const auto& [reference, names] : nothing)
     text += " With " + enumeration(names) + " no run " + (is_time_metric(c.metric) ? "got to the target" : "has a value of " + c.metric) +
             ", nor with " + shown_value(c, reference) + (c.facets.size() > 1 ? " there." : ".");

@@ -77,7 +77,7 @@ void add_judge(CommandLine program, CommonOptions& common) {
   auto& question = options->question;
   auto& columns = question.columns;
   command.option("files", question.files, "tables with a row for each run, or for each step of each run; several are a variant each")
-      .type("FILE...");
+      .type("FILE");
   command.option("--by", columns.by, "column of the variants that are compared").type("COLUMN");
   command.option("--seed", columns.seed, "column of seeds: runs are paired where all variants have the same").type("COLUMN");
   command.option("--metric", columns.metric, "column that is judged").type("COLUMN");
@@ -96,7 +96,9 @@ void add_judge(CommandLine program, CommonOptions& common) {
   command.option("--pairs", asked.pairs, "which variants are compared with each other")
       .one_of({std::begin(kComparePairs), std::end(kComparePairs)})
       .type("PAIRS");
-  command.option("--design", options->design, "declares that you will look more than once, before the first look").one_of({"settled"});
+  command.option("--design", options->design, "declares that you will look more than once, before the first look")
+      .one_of({"settled"})
+      .type("DESIGN");
   command.option("--max", options->maximum, "runs of each variant at most, in a design").integer_in(8, 10000).type("N");
   command.option("-o,--out", question.record_directory, "keeps the record of looks there; beside the first file otherwise")
       .directory()
@@ -104,7 +106,7 @@ void add_judge(CommandLine program, CommonOptions& common) {
   command.flag("--plan", options->plan, "how many runs an effect needs");
   command.option("--effect", options->effect, "of --plan: the effect, such as 0.5%").type("SIZE");
   const auto sd = command.option("--sd", options->sd, "of --plan: the standard deviation of a run").type("SIZE");
-  command.option("--noise", options->noise, "of --plan: runs that differ in their seeds alone, to measure it").type("FILE...").excludes(sd);
+  command.option("--noise", options->noise, "of --plan: runs that differ in their seeds alone, to measure it").type("FILE").excludes(sd);
   add_comparison_output(command, options->output, common);
   command.run([&common, options] { return judge_tables(*options, common); });
 }

@@ -141,7 +141,7 @@ std::string pairing_text(const Comparison& c, bool in_order) {
   return text + ".";
 }
 
-// What a run adds to the record: changed by nothing but what is judged.
+// A run as the record knows it: changed by nothing but what is judged.
 std::string record_text_of(const FoundRun& run, bool has_seeds) {
   return dump_json_lossy({run.keys, run.variant, has_seeds ? run.seed : 0, to_string(run.state),
                           run.state == RunState::done ? Json(run.summary->metrics[0].final_value) : Json()});

@@ -25,7 +25,7 @@ struct JudgeAnswer {
   std::string declared;
 };
 
-/// Where the same seeds stand in all variants, runs are paired by seed, otherwise they are not (stats/unpaired.hpp). In a sequential design
+/// Runs are paired by seed if all variants have the same seeds; otherwise they are not paired (stats/unpaired.hpp). In a sequential design
 /// runs are paired by seed, or in the order of their rows. Throws UsageError and DataError as run_table.hpp does, and where there are no
 /// runs.
 JudgeAnswer judge_files(const JudgeQuestion& question);

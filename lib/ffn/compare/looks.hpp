@@ -1,4 +1,4 @@
-// The record of looks at a table of runs: what was asked of which rows. Who looks again when rows have come, changed or gone, or asks
+// The record of looks at a table of runs: what was asked of which rows. Looking again when rows have come, changed or gone, or asking
 // something else of the same rows, makes more errors than one answer says.
 #pragma once
 
@@ -30,7 +30,7 @@ class Looks {
   /// Before any look; a design that stands is kept, and another one refused with a UsageError.
   void declare(const DeclaredDesign& design);
 
-  /// Of the first look; "" before it. The order of rows in an export changes, and with it the first variant.
+  /// The reference of the first look, "" before it: an export changes the order of its rows, and with it the first variant.
   std::string reference() const;
   /// Fresh seeds follow those that were seen, by size. Returns all, in the order in which they are analysed.
   std::vector<std::int64_t> order(const std::set<std::int64_t>& seeds);

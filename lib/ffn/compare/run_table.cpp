@@ -211,7 +211,7 @@ bool varies(const RunRows& rows, const std::string& column) {
   return std::any_of(rows.rows.begin(), rows.rows.end(), [&](const Cells& row) { return row[at] != rows.rows[0][at]; });
 }
 
-// Those of the usual names whose columns vary.
+// The usual names whose columns vary.
 std::string varying_among(const RunRows& rows, const std::string& usual) {
   Cells out;
   for (const auto& name : words_of(usual)) {
@@ -248,7 +248,7 @@ std::optional<std::pair<std::string, std::string>> split_seed(const std::string&
   return std::pair(rest, name.substr(digits));
 }
 
-// What runs are called says which variant they are of, where all names end in a seed.
+// Takes variants and seeds from the runs' names, if all end in a seed.
 bool split_names(RunRows& rows, const std::string& column, RunColumns& columns) {
   const auto at = index_of(rows, column);
   const auto ends_in_seed = [&](const Cells& row) { return split_seed(row[at]).has_value(); };

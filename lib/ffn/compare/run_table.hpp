@@ -29,7 +29,7 @@ struct RunColumns {
   std::optional<bool> higher_is_better = {};
 };
 
-/// What a long table's rows of one run come to.
+/// The value that is taken of a run with several rows.
 struct TakenValue {
   enum class Kind { last, best, target } kind = Kind::last;
   double target = 0;

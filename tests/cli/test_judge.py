@@ -170,6 +170,9 @@ class Tables(JudgeTest):
         answer = self.ok("judge", "-", "--json", input=paired(8))
         self.assertIn("not recorded", " ".join(json.loads(answer.stdout)["notes"]))
         self.assertEqual(self.files(), [])
+        piped = subprocess.run(["bash", "-c", f"{PROGRAM} judge <(printf 'act,val_loss\\na,1\\nb,2\\n') --json"], capture_output=True, text=True, cwd=self.tmp)
+        self.assertEqual((piped.returncode, piped.stderr), (0, ""))
+        self.assertIn("-o DIR", self.fails(2, "judge", "/dev/null", "--design", "settled"))
 
 
 class Exports(JudgeTest):

@@ -147,8 +147,14 @@ std::string record_text_of(const FoundRun& run, bool has_seeds) {
                           run.state == RunState::done ? Json(run.summary->metrics[0].final_value) : Json()});
 }
 
+// Stdin, a pipe or a device: nothing stands beside it.
+bool is_stream(const std::string& file) {
+  return file == "-" || (path_exists(file) && type_of(file) != std::filesystem::file_type::regular);
+}
+
 std::filesystem::path record_path(const JudgeQuestion& question) {
-  const std::filesystem::path first = question.files[0] == "-" ? std::filesystem::path("stdin") : std::filesystem::path(question.files[0]);
+  const std::filesystem::path first =
+      is_stream(question.files[0]) ? std::filesystem::path("stdin") : std::filesystem::path(question.files[0]);
   if (!question.record_directory.empty()) return std::filesystem::path(question.record_directory) / (first.filename().string() + kLooksEnd);
   return first.string() + kLooksEnd;
 }
@@ -192,13 +198,13 @@ Json question_of(const JudgeQuestion& question, const RunColumns& columns, const
 
 JudgeAnswer judge_files(const JudgeQuestion& question) {
   const auto take = read_taken(question.take);
-  const bool is_piped = std::find(question.files.begin(), question.files.end(), "-") != question.files.end();
+  const bool is_piped = std::any_of(question.files.begin(), question.files.end(), is_stream);
   const bool records = !is_piped || !question.record_directory.empty();
   if (!question.record_directory.empty()) make_directories(question.record_directory);
   std::optional<Looks> looks;
   if (records) looks.emplace(record_path(question));
   if (question.maximum) {
-    if (!looks) throw UsageError("a design is kept beside its file, and stdin has none", "-o DIR keeps it there");
+    if (!looks) throw UsageError("a design is kept beside its file, and a pipe has none", "-o DIR keeps it there");
     looks->declare({*question.maximum, 0});
   }
   const auto design = looks ? looks->design() : std::nullopt;
@@ -254,7 +260,7 @@ JudgeAnswer judge_files(const JudgeQuestion& question) {
       looks->write();
     } catch (const SystemError& error) {
       log_warning(error.what());
-      if (reason.empty()) reason = "Looks at this table cannot be recorded beside it";
+      if (reason.empty()) reason = "Looks at this table cannot be recorded beside it, but with -o DIR elsewhere";
     }
   }
   if (reason.empty() && !design && !judged.unfinished.empty()) reason = "Not all runs are finished";
@@ -268,7 +274,7 @@ JudgeAnswer judge_files(const JudgeQuestion& question) {
     const auto next = schedule_text(design->maximum, done);
     if (!next.empty()) c.notes.push_back("interim analyses to come: at " + next + " runs of each variant");
   }
-  if (!looks) c.notes.emplace_back("looks at stdin are not recorded (-o DIR does): this answer is sure as the first look only");
+  if (!looks) c.notes.emplace_back("looks at a pipe are not recorded (-o DIR does): this answer is sure as the first look only");
   return answer;
 }
 

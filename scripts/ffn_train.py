@@ -9,15 +9,17 @@
     ffn_train.runs("runs")                                  # one row for each run below a directory
     ffn_train.metrics("runs")                               # their learning curves: one row per run, step and metric
     ffn_train.compare("runs/three")["answer"]               # what `ffn-train compare --json` says
+    ffn_train.judge(frame, by="act", seed="seed", metric="val_loss")  # the same of runs that another trainer made: a DataFrame, rows or a file
     ffn_train.figures("runs/three", out="paper")            # its charts as PDF, SVG or PGF, and as figures of matplotlib to restyle
 
     scripts/ffn_train.py RUN                                prints the network of a run
 
-Networks need torch 1.13 or later (Debian: python3-torch), runs() and metrics() pandas, compare() and figures()
+Networks need torch 1.13 or later (Debian: python3-torch), runs() and metrics() pandas, compare(), judge() and figures()
 the program, and figures() matplotlib; the rest needs none of them.
 load() holds the weights against their checksum if there is xxhash (python3-xxhash); `ffn-train check` does so with every file. Networks are
 in ffn_train_networks.py, figures in ffn_train_figures.py.
 """
+import html
 import json
 import re
 import shutil
@@ -252,10 +254,53 @@ def compare(*words, program="ffn-train"):
     return program_json(program, "compare", *words)
 
 
-def program_json(program, *words):
+class Judgement(dict):
+    """What `ffn-train judge --json` says; printed it is the answer in words, and in a notebook also its numbers."""
+
+    @property
+    def verdicts(self):
+        return [{**facet["keys"], **pair} for facet in self["facets"] for pair in facet["pairs"]]
+
+    def __str__(self):
+        return self["answer"]
+
+    def _repr_html_(self):
+        def cells(tag, values):
+            return "<tr>" + "".join(f"<{tag}>{html.escape(str(value))}</{tag}>" for value in values) + "</tr>"
+        keys = list(self["facets"][0]["keys"])
+        rows = [cells("td", [*(pair[key] for key in keys), pair["value"], pair["reference"], pair["verdict"], pair["sentence"].partition(": ")[2]]) for pair in self.verdicts]
+        notes = "".join(f"<li>{html.escape(note)}</li>" for note in self["notes"])
+        return (f"<p>{html.escape(self['answer'])}</p><table>{cells('th', [*keys, self['by'], 'reference', 'verdict', self['metric']])}{''.join(rows)}</table>"
+                f"<ul>{notes}</ul>")
+
+
+def judge(runs, by=None, seed=None, metric=None, *words, record=None, program="ffn-train", **options):
+    """Verdicts on runs that another trainer made, as a Judgement. `runs`: a DataFrame or a list of dicts with a row for each run, or a file.
+    Columns that are not named are inferred. Further options as `ffn-train judge` has them: judge(frame, facet="size", min_effect=0.001,
+    higher=True). A file's looks are recorded beside it, those of a DataFrame in the directory `record` if there is one.
+    """
+    options = {"by": by, "seed": seed, "metric": metric, "out": record, **options}
+    for name, value in options.items():
+        flag = "--" + name.replace("_", "-")
+        for one in value if isinstance(value, (list, tuple)) else [value]:
+            words += (flag,) if one is True else () if one in (None, False) else (flag, one)
+    if isinstance(runs, (str, Path)):
+        return Judgement(program_json(program, "judge", runs, *words))
+    rows = runs.to_dict("records") if hasattr(runs, "to_dict") else runs
+    text = "\n".join(json.dumps({str(key): plain(value) for key, value in row.items()}) for row in rows)
+    return Judgement(program_json(program, "judge", "-", *words, input=text + "\n"))
+
+
+def plain(value):
+    """A cell as JSON has it: numbers of NumPy as Python's; what is missing as null."""
+    value = value.item() if hasattr(value, "item") else value
+    return value if value is None or isinstance(value, (bool, int, float, str)) else None if str(value) in ("<NA>", "NaT") else str(value)
+
+
+def program_json(program, *words, **options):
     command = [shutil.which(program) or str(Path(sys.executable).parent / program), *map(str, words), "--json"]
     try:
-        done = subprocess.run(command, capture_output=True, text=True)
+        done = subprocess.run(command, capture_output=True, text=True, **options)
     except OSError as error:
         raise RunError(f"{command[0]}: {error.strerror}; name the program with program=") from None
     if done.returncode not in (0, 5):  # 5: a claim that does not hold

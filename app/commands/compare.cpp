@@ -6,6 +6,7 @@
 
 #include "../commands.hpp"
 #include "../compare_question.hpp"
+#include "../comparison_output.hpp"
 #include "ffn/base/utf8.hpp"
 #include "ffn/compare/each.hpp"
 #include "ffn/report/exporter.hpp"
@@ -13,12 +14,6 @@
 namespace ffn::app {
 
 namespace {
-
-struct CompareFlags {
-  CompareQuestion question;
-  bool markdown = false, csv = false, latex = false, details = false, explain = false;
-  std::string fail_if;
-};
 
 // --fail-if; undecided takes in too few seeds.
 bool has_verdict(const Comparison& comparison, const std::string& word) {
@@ -30,7 +25,7 @@ bool has_verdict(const Comparison& comparison, const std::string& word) {
   return found;
 }
 
-std::unique_ptr<Exporter> exporter_for(const CompareFlags& options, const CommonOptions& common) {
+std::unique_ptr<Exporter> exporter_for(const ComparisonOutput& options, const CommonOptions& common) {
   if (common.json) return std::make_unique<JsonExporter>();
   if (options.csv) return std::make_unique<CsvExporter>();
   if (options.latex) return std::make_unique<LatexExporter>();
@@ -39,29 +34,36 @@ std::unique_ptr<Exporter> exporter_for(const CompareFlags& options, const Common
       options.details, options.explain, color_enabled(color_mode(common), STDOUT_FILENO), terminal_width_of(STDOUT_FILENO)});
 }
 
-int compare(const CompareFlags& options, const CommonOptions& common) {
-  const auto comparison = answer_to(options.question);
+}  // namespace
+
+int show_comparison(const Comparison& comparison, const ComparisonOutput& options, const CommonOptions& common) {
   const auto text = exporter_for(options, common)->write(comparison);
   std::cout << (common.json || options.csv ? text : printable(text, /*keep_colors=*/true));
   return static_cast<int>(has_verdict(comparison, options.fail_if) ? ExitCode::condition : ExitCode::done);
 }
 
-}  // namespace
-
-void add_compare(CommandLine program, CommonOptions& common) {
-  auto command = program.subcommand("compare", "which variant is better, and how surely");
-  auto options = std::make_shared<CompareFlags>();
-  add_question_options(command, options->question);
-  command.flag("--details", options->details, "also everything that the verdicts rest on: tests, p values, costs");
-  command.flag("--explain", options->explain, "also what the words mean");
-  const auto markdown = command.flag("--markdown", options->markdown, "tables in Markdown");
-  const auto csv = command.flag("--csv", options->csv, "tables as CSV").excludes(markdown);
-  const auto latex = command.flag("--latex", options->latex, "the table in LaTeX (booktabs)").excludes(markdown).excludes(csv);
-  command.option("--fail-if", options->fail_if, "exit with 5 if any verdict is this; undecided takes in too few seeds")
+void add_comparison_output(CommandLine command, ComparisonOutput& output, CommonOptions& common) {
+  command.flag("--details", output.details, "also everything that the verdicts rest on: tests, p values, costs");
+  command.flag("--explain", output.explain, "also what the words mean");
+  const auto markdown = command.flag("--markdown", output.markdown, "tables in Markdown");
+  const auto csv = command.flag("--csv", output.csv, "tables as CSV").excludes(markdown);
+  const auto latex = command.flag("--latex", output.latex, "the table in LaTeX (booktabs)").excludes(markdown).excludes(csv);
+  command.option("--fail-if", output.fail_if, "exit with 5 if any verdict is this; undecided takes in too few seeds")
       .one_of({stats::to_string(stats::Verdict::worse), stats::to_string(stats::Verdict::undecided)})
       .type("VERDICT");
   add_output_options(command, common).excludes(markdown).excludes(csv).excludes(latex);
-  command.run([&common, options] { return compare(*options, common); });
+}
+
+void add_compare(CommandLine program, CommonOptions& common) {
+  struct Flags {
+    CompareQuestion question;
+    ComparisonOutput output;
+  };
+  auto command = program.subcommand("compare", "which variant is better, and how surely");
+  auto flags = std::make_shared<Flags>();
+  add_question_options(command, flags->question);
+  add_comparison_output(command, flags->output, common);
+  command.run([&common, flags] { return show_comparison(answer_to(flags->question), flags->output, common); });
 }
 
 }  // namespace ffn::app

@@ -24,11 +24,13 @@ bool has_its_rate(const std::string& key) { return key.rfind("model.", 0) == 0 |
 }  // namespace
 
 Failures failures_of_variant(const PairResult& pair) {
-  return {pair.bad ? pair.bad->variant : pair.paired.missing_variant, pair.paired.num_seeds};
+  return {pair.bad ? pair.bad->variant : pair.paired.missing_variant,
+          pair.paired.unpaired ? pair.paired.unpaired->num_variant : pair.paired.num_seeds};
 }
 
 Failures failures_of_reference(const PairResult& pair) {
-  return {pair.bad ? pair.bad->reference : pair.paired.missing_reference, pair.paired.num_seeds};
+  return {pair.bad ? pair.bad->reference : pair.paired.missing_reference,
+          pair.paired.unpaired ? pair.paired.unpaired->num_reference : pair.paired.num_seeds};
 }
 
 Failures failures_of(const Comparison& c, const std::string& value) {

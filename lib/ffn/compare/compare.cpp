@@ -24,6 +24,7 @@
 #include "ffn/compare/shown_names.hpp"
 #include "ffn/config/metrics.hpp"
 #include "ffn/stats/permutation.hpp"
+#include "ffn/stats/unpaired.hpp"
 #include "ffn/store/seen_runs.hpp"
 #include "ffn/store/study_file.hpp"
 
@@ -97,6 +98,19 @@ std::optional<PairResult> compare_pair(const std::vector<const FoundRun*>& runs,
   for (const auto& hit : hits) values.push_back(by_then(hit));
   for (const auto& hit : reference_hits) reference_values.push_back(by_then(hit));
   result.advantages = scale.advantages(values, reference_values);
+  return result;
+}
+
+// Without a seed in common; a failed run has no value.
+std::optional<PairResult> compare_apart(const RunGroup& runs, const RunGroup& reference, const Metric& metric, const PairScale& scale,
+                                        const CompareRequest& request, const stats::CompareOptions& options) {
+  std::vector<stats::Outcome> values, reference_values;
+  for (const auto* run : runs) values.push_back(outcome_of(*run, metric));
+  for (const auto* run : reference) reference_values.push_back(outcome_of(*run, metric));
+  PairResult result;
+  result.paired = stats::compare_unpaired(
+      values, reference_values, metric.higher_is_better ? stats::Direction::higher_is_better : stats::Direction::lower_is_better,
+      scale.as_ratios() ? stats::PairedValues::log_ratio : stats::PairedValues::difference, request.config.scale == "ranks", options);
   return result;
 }
 
@@ -259,8 +273,9 @@ struct PairJob {
 };
 
 std::vector<Facet> facets_of(const std::vector<Cell>& cells, const std::vector<std::string>& values, const Metric& metric,
-                             const PairScale& scale, const stats::CompareOptions& options, const std::string& pairs,
-                             const std::optional<SequentialRequest>& sequential, bool judged) {
+                             const PairScale& scale, const stats::CompareOptions& options, const CompareRequest& request, bool judged) {
+  const auto& pairs = request.config.pairs;
+  const auto& sequential = request.sequential;
   std::vector<Facet> facets;
   std::vector<PairJob> jobs;
   for (const auto& cell : cells) {
@@ -275,7 +290,9 @@ std::vector<Facet> facets_of(const std::vector<Cell>& cells, const std::vector<s
     facets.push_back(std::move(facet));
   }
   side_by_side(std::max(1u, std::thread::hardware_concurrency()), jobs.size(), [&](std::size_t i) {
-    jobs[i].result = compare_pair(*jobs[i].runs, *jobs[i].reference, metric, scale, options, sequential);
+    const auto& job = jobs[i];
+    jobs[i].result = request.unpaired ? compare_apart(*job.runs, *job.reference, metric, scale, request, options)
+                                      : compare_pair(*job.runs, *job.reference, metric, scale, options, sequential);
   });
   for (auto& job : jobs) {
     if (!job.result) continue;
@@ -329,7 +346,9 @@ Comparison compare_runs(std::vector<FoundRun> found, const CompareRequest& reque
   for (const auto& run : runs) out.runs.push_back({run.path, run.seed, run.summary ? seen_values(run.seed, *run.summary) : ""});
   auto varying = varying_keys(runs);
   refuse_mixed_tasks(runs, asked.by);
-  const Metric metric = pick_metric(asked.metric, runs);
+  const Metric metric =
+      request.higher_is_better ? Metric{asked.metric, Measure::logged, *request.higher_is_better} : pick_metric(asked.metric, runs);
+  out.unpaired = request.unpaired;
   out.by = pick_by(asked.by, runs, varying);
   const PairScale scale(asked.scale, metric.name, metric.kind(),
                         metric.is_time() ? std::vector<stats::Outcome>() : outcomes_of(runs, metric));
@@ -387,8 +406,10 @@ Comparison compare_runs(std::vector<FoundRun> found, const CompareRequest& reque
                      "compare fewer values, split the study, or choose a larger alpha");
   }
   // Studies of earlier versions may have looked at tables sequentially: their seeds were no replicates then, either.
-  const auto sequential = out.splits_rows ? std::nullopt : request.sequential;
-  out.facets = facets_of(cells, values, metric, scale, options, request.config.pairs, sequential, judged);
+  auto fitting = request;
+  if (out.splits_rows) fitting.sequential.reset();
+  const auto& sequential = fitting.sequential;
+  out.facets = facets_of(cells, values, metric, scale, options, fitting, judged);
   add_contrasts(contrasts, cells, metric, scale, options, out);
   judge_all(out, options.comparisons);
   if (sequential) judge_sequentially(out, *sequential, scale);

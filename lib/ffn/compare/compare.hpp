@@ -82,8 +82,10 @@ struct CompareRequest {
   CompareConfig config;
   std::size_t resamples = 10000;
   std::optional<SequentialRequest> sequential;
-  bool in_given_order = false;             ///< values stand as the runs do, and the first is the reference; otherwise numbers go by size
-  std::optional<TuningResult> tuned = {};  ///< of a study whose variants were tuned: its keys go with the variants
+  bool in_given_order = false;                ///< values stand as the runs do, and the first is the reference; otherwise numbers go by size
+  std::optional<TuningResult> tuned = {};     ///< of a study whose variants were tuned: its keys go with the variants
+  std::optional<bool> higher_is_better = {};  ///< of config.metric, where another trainer logged it
+  bool unpaired = false;                      ///< seeds do not pair these runs
 };
 
 /// A run as it counts within its group.
@@ -182,6 +184,7 @@ struct AnswerHistory {
   std::string qualification;  ///< why its verdicts are suggestive; empty: they are sure
   std::vector<Expectation> claims;
   std::int64_t last_seed = -1;  ///< the largest that was seen; larger ones are fresh
+  std::string way_out;          ///< to a sure answer, of another trainer's runs
   bool is_repeatable = false;   ///< the study's command asks this question
 };
 
@@ -217,6 +220,8 @@ struct Comparison {
   std::optional<SequentialProgress> sequential;
   std::map<std::string, std::string> shared;  ///< keys that all runs have with one value, without those that were tuned
   bool is_later_target = false;               ///< another than the runs were trained with
+  bool unpaired = false;                      ///< seeds do not pair its runs
+  std::string pairing;                        ///< of another trainer's runs: a sentence about how they were compared
   AnswerHistory history;
   std::vector<ComparedRun> runs;  ///< those that were pooled, too
 };

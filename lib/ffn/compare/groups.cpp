@@ -108,7 +108,7 @@ void show_medians_of_hits(Comparison& out) {
 }
 
 void choose_shown(Comparison& out) {
-  const bool by_ranks = any_pair(out, [](const PairResult& pair) { return pair.paired.test == stats::PairedTest::signed_rank; }) ||
+  const bool by_ranks = any_pair(out, [](const PairResult& pair) { return stats::is_of_ranks(pair.paired.test); }) ||
                         any_group(out, [](const GroupResult& group) { return lost_runs(group) > 0; });
   out.shown = by_ranks ? ShownCentre::median : out.as_ratios ? ShownCentre::geometric_mean : ShownCentre::mean;
   const double level = 1 - out.alpha, worst = out.higher_is_better ? -INFINITY : INFINITY;

@@ -93,8 +93,9 @@ void note_scale(const std::string& asked, Comparison& c) {
     ++pairs;
     const std::size_t without = pair.paired.missing_variant + pair.paired.missing_reference;
     missing += without;
-    values += 2 * pair.paired.num_seeds - without;
-    if (pair.paired.test != PairedTest::signed_rank || asked == "ranks") return;
+    const auto& unpaired = pair.paired.unpaired;
+    values += (unpaired ? unpaired->num_variant + unpaired->num_reference : 2 * pair.paired.num_seeds) - without;
+    if (!stats::is_of_ranks(pair.paired.test) || asked == "ranks") return;
     const auto& reason = pair.paired.test_reason;
     const auto because = reason.find(", because ");
     by_ranks.push_back(pair_name(c, pair) + place_of(c, facet) + (because == std::string::npos ? "" : reason.substr(because)));

@@ -121,7 +121,7 @@ std::string percents(const std::vector<double>& fractions) {
 
 // "; 100 fresh seeds would tell with a chance of about 40 to 68 % if there is a difference, 20 to 51 % overall": of the numbers of seeds
 // that were asked about, the first that is worth it.
-std::string chances_text(const std::vector<Found>& undecided) {
+std::string chances_text(const Comparison& c, const std::vector<Found>& undecided) {
   std::map<std::size_t, std::vector<double>> if_different, overall;
   std::size_t pairs = 0;
   for (const auto& found : undecided) {
@@ -138,8 +138,8 @@ std::string chances_text(const std::vector<Found>& undecided) {
     if (of_each.size() != pairs) continue;
     if (*std::min_element(of_each.begin(), of_each.end()) < kWorthIt && seeds != if_different.rbegin()->first) continue;
     const std::string chance = percents(of_each), at_all = percents(overall[seeds]);
-    return "; " + std::to_string(seeds) + " fresh seeds would tell with a chance of about " + chance +
-           (at_all == chance ? "" : " if there is a difference, " + at_all + " overall");
+    return "; " + std::to_string(seeds) + (c.unpaired ? " fresh runs of each" : " fresh seeds") + " would tell with a chance of about " +
+           chance + (at_all == chance ? "" : " if there is a difference, " + at_all + " overall");
   }
   return "";
 }
@@ -226,22 +226,24 @@ std::string how_sure(const Comparison& c) {
     std::vector<std::string> parts;
     for (const auto& [reference, names] : unsure)
       parts.push_back(enumeration(names) + (named ? " against " + shown_value(c, reference) : ""));
-    const std::string chances = chances_text(those(c, is(Verdict::undecided)));
+    const std::string chances = chances_text(c, those(c, is(Verdict::undecided)));
     text += " Not sure: " + join(parts) + (chances.empty() && c.splits_rows ? "; more rows would tell, more seeds hardly" : chances) + ".";
   }
   const auto is_open = [](const ContrastResult& x) { return x.is_main_effect() || x.pair.judgement.verdict == Verdict::undecided; };
   if (!c.contrasts.empty() && std::all_of(c.contrasts.begin(), c.contrasts.end(), is_open))
     text += " Not sure whether a difference depends on " + shown_key(c, c.interaction_key) + ".";
   for (const auto& [reference, names] : by_reference(c, all_tied))
-    text += " The same as " + shown_value(c, reference) + " with every seed: " + enumeration(names) + ".";
+    text +=
+        " The same as " + shown_value(c, reference) + (c.unpaired ? " in every run: " : " with every seed: ") + enumeration(names) + ".";
   for (const auto& [reference, names] : by_reference(c, has_nothing))
     text += " With " + enumeration(names) + " no run " + no_value + ", nor with " + shown_value(c, reference) +
             (c.facets.size() > 1 ? " there." : ".");
   const auto too_few = those(c, is(Verdict::too_few_seeds));
   if (too_few.empty()) return text;
   const auto& pair = *too_few[0].pairs[0];
-  return text + " " + std::to_string(pair.paired.num_seeds) + (pair.paired.num_seeds == 1 ? " seed is" : " seeds are") +
-         " too few for a verdict; at least " + std::to_string(pair.judgement.seeds_for_verdict) + " are needed.";
+  return text + " " + std::to_string(pair.paired.num_seeds) + (c.unpaired ? " run" : " seed") +
+         (pair.paired.num_seeds == 1 ? " is" : "s are") + " too few for a verdict; at least " +
+         std::to_string(pair.judgement.seeds_for_verdict) + " are needed.";
 }
 
 // " Settled after 24 seeds of at most 200."
@@ -258,10 +260,11 @@ std::string how_far(const Comparison& c) {
 // " Other question than declared: metric: suggestive. Fresh seeds give a sure answer: …"; empty if the answer is sure, or no verdict is
 // possible.
 std::string qualification_text(const Comparison& c) {
-  const auto& [qualification, claims, last_seed, is_repeatable] = c.history;
+  const auto& [qualification, claims, last_seed, way_out, is_repeatable] = c.history;
   if (qualification.empty() || !any_pair(c, [](const PairResult& pair) { return pair.judgement.verdict != Verdict::too_few_seeds; }))
     return "";
   const std::string text = " " + qualification;
+  if (!way_out.empty()) return text + " " + way_out;
   if (num_pending(c) > 0) return text + " The study's command trains the rest.";
   const auto most = static_cast<std::int64_t>(c.splits_rows ? stats::kEnoughSplits : SequentialSeeds().max);
   if (!is_repeatable || last_seed >= kFirstTuningSeed - most)
@@ -289,6 +292,7 @@ std::string answer_text(const Comparison& c) {
   if (c.tuned) text += " " + tuned_sentence(*c.tuned);
   if (!c.rate.empty() && !text.empty()) text += " This is at lr " + c.rate + "; tuning may change it.";
   text += how_far(c);
+  if (!text.empty() && !c.pairing.empty()) text += " " + c.pairing;
   return text.empty() ? "" : (text[0] == ' ' ? text.substr(1) : text) + qualification_text(c);
 }
 

@@ -124,7 +124,8 @@ AnswerTable pairs_table(const Comparison& c) {
       c, name + (name == "ratio" ? " to " : " from ") + shown_value(c, c.reference) + " [" + format_level(1 - c.alpha) + " interval]"));
   add("P(better)", [](const PairResult& pair) { return format_significant(pair.paired.improvement.paired, 2); });
   add("won/tied/lost", [](const PairResult& pair) {
-    return std::to_string(pair.paired.wins) + "/" + std::to_string(pair.paired.ties) + "/" + std::to_string(pair.paired.losses);
+    const auto& p = pair.paired;
+    return p.unpaired ? "-" : std::to_string(p.wins) + "/" + std::to_string(p.ties) + "/" + std::to_string(p.losses);
   });
   add(c.sequential ? "stands since" : "p (corrected)",
       [](const PairResult& pair) { return pair.sequential ? since_text(pair) : format_significant(pair.judgement.p_holm, 2); });

@@ -149,7 +149,8 @@ std::string short_caption(const Comparison& c) {
   const bool several = any_group(c, [](const GroupResult& g) { return g.values.size() > 1; });
   return c.metric + ", " + (c.higher_is_better ? "higher" : "lower") + " is better" +
          (has_misses(c) ? "; median of the runs that got there" + (several ? " " + interval_form(c, " interval") : "")
-          : several ? "; " + centre_name(c) + (seeds ? " of " + std::to_string(*seeds) + " seeds " : " ") + interval_form(c, " interval")
+          : several     ? "; " + centre_name(c) + (seeds ? " of " + std::to_string(*seeds) + (c.unpaired ? " runs " : " seeds ") : " ") +
+                          interval_form(c, " interval")
                     : "") +
          (!has_pairs(c)                               ? ""
           : !c.as_ratios                              ? "; vs " + reference

@@ -57,7 +57,7 @@ std::string how_it_was_analysed(const Comparison& c) {
 std::string how_to_read(const Comparison& c) {
   if (c.sequential) return how_it_was_analysed(c);
   const std::size_t pairs = c.num_comparisons;
-  const auto is_by_ranks = [](const PairResult& pair) { return pair.paired.test == stats::PairedTest::signed_rank; };
+  const auto is_by_ranks = [](const PairResult& pair) { return stats::is_of_ranks(pair.paired.test); };
   const bool by_ranks = any_pair(c, is_by_ranks), by_mean = any_pair(c, [&](const PairResult&pair) { return !is_by_ranks(pair); }),
              exact = !any_pair(c, [](const PairResult&pair) { return !pair.paired.exact_p; });
   const std::string difference = c.as_ratios ? "log ratio" : "difference";
@@ -65,6 +65,11 @@ std::string how_to_read(const Comparison& c) {
   const std::string ranks = which + "signed-rank test" + how +
                             ", a run without a value (it never got there or diverged) is worst, of the typical (Hodges–Lehmann) " +
                             difference;
+  if (c.unpaired)
+    return "Unpaired: " + which + (by_mean ? "permutation test of the mean " + difference + (by_ranks ? "; by ranks, " : "") : "") +
+           (by_ranks ? "rank-sum test, a run without a value is worst" : "") + (exact ? "" : " (p of many runs by random splits)") +
+           "; intervals of what the test does not reject; p corrected for " + std::to_string(pairs) +
+           (pairs == 1 ? " comparison" : " comparisons") + ".\n";
   return "Paired by seed; " +
          (c.splits_rows ? "corrected resampled t test of the mean " + difference + ", since seeds split the same rows"
           : by_mean     ? which + "sign-flip test of the mean " + difference + how + (by_ranks ? "; by ranks, " + ranks : "")
@@ -98,8 +103,11 @@ std::string verdict_words_text(const Comparison& c) {
 
 std::string explanation(const Comparison& c) {
   const std::string level = format_level(1 - c.alpha);
-  return "Every variant was trained with the same seeds, and is compared with " + shown_value(c, c.reference) +
-         " seed by seed. An interval says where the true mean, or difference, lies: " + level +
+  return (c.unpaired
+              ? "Every variant has runs of its own, and they are compared with those of " + shown_value(c, c.reference) + ". An interval"
+              : "Every variant was trained with the same seeds, and is compared with " + shown_value(c, c.reference) +
+                    " seed by seed. An interval") +
+         " says where the true mean, or difference, lies: " + level +
          " of such intervals hold it. Where the test is by ranks (steps to a target, diverged runs, a few runs far from the others), the difference is the typical one, "
          "the median over pairs of seeds; a round bracket means that the limit itself is outside, and an empty interval that the test rejects every value, as it can where most seeds tie.\n" +
          ratio_explanation(c) +

@@ -185,6 +185,9 @@ Json pair_json(const Comparison& c, const PairResult& pair) {
     out["bad_runs"] = {{"limit", json_number(bad->limit)},      {"value", bad->variant},
                        {"reference", bad->reference},           {"only_value", bad->only_variant},
                        {"only_reference", bad->only_reference}, {"p_mcnemar", bad->p}};
+  if (p.unpaired)
+    out["unpaired"] = {
+        {"value", p.unpaired->num_variant}, {"reference", p.unpaired->num_reference}, {"p_welch", maybe(p.unpaired->welch_p)}};
   if (p.options.held_out_per_training > 0) out["held_out_per_training"] = p.options.held_out_per_training;
   if (const auto& x = pair.crossed)
     out["crossed"] = {{"values", x->rows}, {"seeds", x->columns}, {"mean", x->value}, {"interval", interval_json(x->interval)}};

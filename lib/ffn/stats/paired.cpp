@@ -228,7 +228,19 @@ TimeToTarget time_to_target(const std::vector<Hit>& runs, double horizon) {
 }  // namespace
 
 std::string to_string(PairedTest test) {
-  return test == PairedTest::signed_rank ? "signed_rank" : test == PairedTest::corrected_t ? "corrected_t" : "sign_flip_of_mean";
+  switch (test) {
+    case PairedTest::signed_rank:
+      return "signed_rank";
+    case PairedTest::corrected_t:
+      return "corrected_t";
+    case PairedTest::permutation_of_means:
+      return "permutation_of_means";
+    case PairedTest::rank_sum:
+      return "rank_sum";
+    case PairedTest::sign_flip_of_mean:
+      break;
+  }
+  return "sign_flip_of_mean";
 }
 
 PairedResult compare_paired(const std::vector<Outcome>& variant, const std::vector<Outcome>& reference, Direction direction,

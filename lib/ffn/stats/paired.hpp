@@ -39,7 +39,10 @@ struct CompareOptions {
   double held_out_per_training = 0.0;
 };
 
-enum class PairedTest { sign_flip_of_mean, signed_rank, corrected_t };
+enum class PairedTest { sign_flip_of_mean, signed_rank, corrected_t, permutation_of_means, rank_sum };
+
+/// Of both rank tests: a run without a value is worst.
+inline bool is_of_ranks(PairedTest test) { return test == PairedTest::signed_rank || test == PairedTest::rank_sum; }
 
 std::string to_string(PairedTest test);
 
@@ -86,6 +89,12 @@ struct ProbabilityOfImprovement {
   double all_pairs;   ///< over all n² pairs of runs, rliable's P(X > Y) (Agarwal et al. 2021): U / n²
 };
 
+/// Runs that no seed pairs (unpaired.hpp).
+struct UnpairedRuns {
+  std::size_t num_variant, num_reference;
+  std::optional<double> welch_p;  ///< nullopt where a run has no value or a side has one run
+};
+
 struct PairedResult {
   Direction direction;
   CompareOptions options;
@@ -105,6 +114,7 @@ struct PairedResult {
   std::optional<double> p_equivalence;       ///< of |effect| ≥ min_effect; nullopt without min_effect. The larger p of two one-sided
                                              ///< tests, of d + min_effect and of min_effect − d (Schuirmann 1987), exact as `p` is
   ProbabilityOfImprovement improvement;
+  std::optional<UnpairedRuns> unpaired = {};
 };
 
 /// Compares outcomes of the same seeds in the same order on the scale that scale.hpp chooses, on which options.min_effect is, too:

@@ -75,7 +75,7 @@ std::string margin_text(const PairedResult& result) {
 
 /// For a test by ranks: the restricted mean difference, or the reason for ranks.
 std::string rank_text(const PairedResult& result) {
-  if (result.test != PairedTest::signed_rank) return "";
+  if (!is_of_ranks(result.test)) return "";
   if (!result.difference || !result.difference->interval) return "; " + result.test_reason;
   return "; restricted mean difference " + difference_text(result.difference->mean, *result.difference->interval);
 }
@@ -122,9 +122,11 @@ std::string verdict_sentence(const PairedResult& result, const Judgement& judgem
   }
   if (judgement.verdict == Verdict::same) return start + "the same value with each of " + n + " seeds";
   const std::size_t agreeing = judgement.verdict == Verdict::worse ? result.losses : result.wins;
-  return start + effect_text(result, form) + ", " + p_text(judgement.p_holm) + family_text(judgement.comparisons) + ", " +
-         std::to_string(agreeing) + " of " + n + " seeds" + rank_text(result) +
-         (judgement.verdict == Verdict::undecided ? chances_text(judgement) : "");
+  const std::string runs = result.unpaired ? std::to_string(result.unpaired->num_variant) + " and " +
+                                                 std::to_string(result.unpaired->num_reference) + " runs, unpaired"
+                                           : std::to_string(agreeing) + " of " + n + " seeds";
+  return start + effect_text(result, form) + ", " + p_text(judgement.p_holm) + family_text(judgement.comparisons) + ", " + runs +
+         rank_text(result) + (judgement.verdict == Verdict::undecided ? chances_text(judgement) : "");
 }
 
 }  // namespace ffn::stats

@@ -9,6 +9,7 @@
 #include "ffn/stats/check.hpp"
 #include "ffn/stats/permutation.hpp"
 #include "ffn/stats/power.hpp"
+#include "ffn/stats/unpaired.hpp"
 
 namespace ffn::stats {
 namespace {
@@ -35,8 +36,7 @@ std::vector<Chance> chances(const PairedResult& result, std::size_t comparisons)
   if (result.num_seeds < 2 || result.ties == result.num_seeds) return all;  // nothing seen that could be planned with
   if (std::isnan(result.standardised_effect)) return all;                   // squares that overflow
   const double alpha = result.options.alpha / static_cast<double>(comparisons);
-  const bool has_margin =
-      result.test != PairedTest::signed_rank && result.effect && result.options.min_effect > 0.0 && result.effect->sd > 0.0;
+  const bool has_margin = !is_of_ranks(result.test) && result.effect && result.options.min_effect > 0.0 && result.effect->sd > 0.0;
   const double margin = has_margin ? result.options.min_effect / result.effect->sd : 0.0;
   const Pilot pilot{result.num_seeds, result.standardised_effect};
   if (const double ratio = result.options.held_out_per_training; ratio > 0.0) {
@@ -89,7 +89,8 @@ std::vector<Judgement> judge(const std::vector<PairedResult>& family) {
     judgement.p_holm = adjusted[i];
     if (result.p_equivalence) judgement.p_equivalence_adjusted = equivalence_adjusted[i];
     judgement.smallest_p_holm = closed_adjusted({result.smallest_p}, at_best, comparisons).front();
-    judgement.seeds_for_verdict = seeds_for_any_verdict(result.options.alpha, comparisons);
+    judgement.seeds_for_verdict = result.unpaired ? runs_for_any_verdict(result.options.alpha, comparisons)
+                                                  : seeds_for_any_verdict(result.options.alpha, comparisons);
     judgement.verdict = decide(result, judgement);
     if (judgement.verdict == Verdict::undecided || judgement.verdict == Verdict::too_few_seeds)
       judgement.chances = chances(result, comparisons);

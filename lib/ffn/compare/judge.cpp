@@ -1,0 +1,404 @@
+#include "ffn/compare/judge.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "ffn/base/files.hpp"
+#include "ffn/base/suggest.hpp"
+#include "ffn/compare/looks.hpp"
+#include "ffn/compare/run_keys.hpp"
+#include "ffn/compare/sequential.hpp"
+#include "ffn/config/json_writer.hpp"
+#include "ffn/data/table_cells.hpp"
+#include "ffn/stats/permutation.hpp"
+#include "ffn/stats/power.hpp"
+#include "ffn/stats/unpaired.hpp"
+#include "ffn/store/log.hpp"
+
+namespace ffn {
+
+namespace {
+
+using Seeds = std::set<std::int64_t>;
+/// Facet, then variant.
+using SeedsOf = std::map<std::vector<std::string>, std::map<std::string, Seeds>>;
+
+std::vector<std::string> facet_of(const FoundRun& run, const std::string& by) {
+  std::vector<std::string> out;
+  for (const auto& [key, value] : run.keys) {
+    if (key != by) out.push_back(value);
+  }
+  return out;
+}
+
+SeedsOf seeds_of(const std::vector<FoundRun>& runs, const std::string& by) {
+  SeedsOf out;
+  for (const auto& run : runs) out[facet_of(run, by)][run.variant].insert(run.seed);
+  return out;
+}
+
+template <class Holds>
+bool all_pairs_of_seeds(const SeedsOf& seeds, Holds holds) {
+  return std::all_of(seeds.begin(), seeds.end(), [&](const auto& facet) {
+    const auto& variants = facet.second;
+    return std::all_of(variants.begin(), variants.end(),
+                       [&](const auto& variant) { return holds(variants.begin()->second, variant.second); });
+  });
+}
+
+// One side has all seeds of the other, as while runs still come.
+bool is_within(const Seeds& a, const Seeds& b) {
+  const Seeds &less = a.size() < b.size() ? a : b, &more = a.size() < b.size() ? b : a;
+  return std::includes(more.begin(), more.end(), less.begin(), less.end());
+}
+
+std::string some(const std::vector<std::string>& all) {
+  constexpr std::size_t kNamed = 5;
+  const std::vector<std::string> named(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(std::min(kNamed, all.size())));
+  return join(named) + (all.size() > kNamed ? " and " + std::to_string(all.size() - kNamed) + " more" : "");
+}
+
+std::string counted(std::size_t n, const std::string& what) { return std::to_string(n) + " " + what + (n == 1 ? "" : "s"); }
+
+std::string number_text_of(double x, int digits) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.*g", digits, x);
+  return text;
+}
+
+void note_columns(const RunColumns& columns, const JudgedRuns& judged, Comparison& out) {
+  std::set<std::string> variants;
+  for (const auto& run : judged.runs) variants.insert(run.variant);
+  std::vector<std::string> said{"variants from \"" + columns.by + "\"",
+                                columns.seed.empty() ? "no column of seeds" : "seeds from \"" + columns.seed + "\"",
+                                "the metric is \"" + out.metric + "\" (" + (judged.higher_is_better ? "higher" : "lower") + " is better)"};
+  out.notes.insert(out.notes.begin(),
+                   counted(judged.runs.size(), "run") + " of " + counted(variants.size(), "variant") + ": " + join(said));
+}
+
+void note_worst(const JudgedRuns& judged, Comparison& out) {
+  std::vector<std::string> worst;
+  for (const auto& run : judged.runs) {
+    if (!run.reason.empty()) worst.push_back(run.path.string() + " (" + run.variant + ", " + run.reason + ")");
+  }
+  if (!worst.empty())
+    out.notes.push_back(counted(worst.size(), "run") + (worst.size() == 1 ? " counts" : " count") + " as worst: " + some(worst));
+  if (!judged.unfinished.empty())
+    out.notes.push_back(counted(judged.unfinished.size(), "run") + " still to finish, left out: " + some(judged.unfinished));
+}
+
+// Seeds that stand on both sides of an unpaired comparison, and what pairing by them would save.
+void note_shared_seeds(Comparison& out) {
+  constexpr std::size_t kEnough = 4;
+  for (const auto& facet : out.facets) {
+    const auto values_of = [&](const std::string& value) {
+      std::map<std::int64_t, double> by_seed;
+      for (const auto& group : facet.groups) {
+        for (const auto& run : group.runs) {
+          if (group.value == value && run.value) by_seed[run.seed] = *run.value;
+        }
+      }
+      return by_seed;
+    };
+    for (const auto& pair : facet.pairs) {
+      const auto reference = values_of(pair.reference);
+      std::vector<double> a, b, differences;
+      for (const auto& [seed, value] : values_of(pair.value)) {
+        const auto other = reference.find(seed);
+        if (other == reference.end()) continue;
+        a.push_back(value);
+        b.push_back(other->second);
+        differences.push_back(value - other->second);
+      }
+      if (differences.size() < kEnough) continue;
+      const double apart = std::hypot(stats::standard_deviation(a), stats::standard_deviation(b));
+      const double share = apart > 0 ? std::pow(stats::standard_deviation(differences) / apart, 2) : 1;
+      out.notes.push_back(
+          counted(differences.size(), "seed") + " stand on both sides of " + pair.value + " and " + pair.reference +
+          ", others on one: so nothing is paired. With the same seeds in all variants (an empty metric where a run failed), pairing " +
+          (share < 0.9 ? "would need about " + number_text_of(100 * share, 2) + " % of the runs" : "would save few runs"));
+      return;
+    }
+  }
+}
+
+std::string pairing_text(const Comparison& c, bool in_order) {
+  std::vector<const PairResult*> pairs;
+  for (const auto& facet : c.facets) {
+    for (const auto& pair : facet.pairs) pairs.push_back(&pair);
+  }
+  if (pairs.empty()) return "";
+  if (!c.unpaired) return in_order ? "Paired in the order of their rows." : "Paired by seed.";
+  const auto& first = pairs[0]->paired;
+  const std::string test =
+      std::string(first.exact_p ? "exact " : "") + (first.test == stats::PairedTest::rank_sum ? "rank-sum test" : "permutation test");
+  if (pairs.size() > 1) return "Unpaired: permutation tests, corrected for " + counted(c.num_comparisons, "comparison") + ".";
+  std::string text = "Unpaired: " + test + " of " + std::to_string(first.unpaired->num_variant) + " and " +
+                     counted(first.unpaired->num_reference, "run") + ", p = " + number_text_of(first.p, 2);
+  if (first.unpaired->welch_p) text += "; Welch's t test beside it, p = " + number_text_of(*first.unpaired->welch_p, 2);
+  return text + ".";
+}
+
+// A run as the record knows it: changed by nothing but what is judged.
+std::string record_text_of(const FoundRun& run, bool has_seeds) {
+  return dump_json_lossy({run.keys, run.variant, has_seeds ? run.seed : 0, to_string(run.state),
+                          run.state == RunState::done ? Json(run.summary->metrics[0].final_value) : Json()});
+}
+
+// Stdin, a pipe or a device: nothing stands beside it.
+bool is_stream(const std::string& file) {
+  return file == "-" || (path_exists(file) && type_of(file) != std::filesystem::file_type::regular);
+}
+
+std::filesystem::path record_path(const JudgeQuestion& question) {
+  const std::filesystem::path first =
+      is_stream(question.files[0]) ? std::filesystem::path("stdin") : std::filesystem::path(question.files[0]);
+  if (!question.record_directory.empty()) return std::filesystem::path(question.record_directory) / (first.filename().string() + kLooksEnd);
+  return first.string() + kLooksEnd;
+}
+
+std::string schedule_text(std::size_t maximum, std::size_t done) {
+  std::vector<std::string> sizes;
+  for (const auto n : stats::interim_sample_sizes({maximum})) {
+    if (n > done) sizes.push_back(std::to_string(n));
+  }
+  return sizes.empty() ? "" : join(sizes);
+}
+
+// In a design runs follow each other: by seed, in the order that the record keeps, where one side has all seeds of the other; otherwise as
+// their rows do, and `texts` get their numbers. Returns whether they do.
+bool number_in_order(std::vector<FoundRun>& runs, const std::string& by, bool has_seeds, Looks& looks, std::vector<std::string>& texts) {
+  const bool by_seed = has_seeds && all_pairs_of_seeds(seeds_of(runs, by), is_within);
+  std::map<std::int64_t, std::int64_t> numbers;
+  if (by_seed) {
+    Seeds seeds;
+    for (const auto& run : runs) seeds.insert(run.seed);
+    for (const auto seed : looks.order(seeds)) numbers.emplace(seed, static_cast<std::int64_t>(numbers.size()));
+  }
+  std::map<std::pair<std::vector<std::string>, std::string>, std::int64_t> counts;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    auto& run = runs[i];
+    run.seed = by_seed ? numbers.at(run.seed) : counts[{facet_of(run, by), run.variant}]++;
+    if (!by_seed) texts[i] += " " + std::to_string(run.seed);
+    if (run.state == RunState::failed) run.state = RunState::diverged;  // one that failed is not trained again, as ours are
+  }
+  return !by_seed;
+}
+
+Json question_of(const JudgeQuestion& question, const RunColumns& columns, const std::string& reference) {
+  Json compare = write_json(question.config);
+  compare.erase("reference");
+  return {{"by", columns.by},         {"seed", columns.seed},  {"metric", columns.metric}, {"higher_is_better", *columns.higher_is_better},
+          {"facets", columns.facets}, {"take", question.take}, {"reference", reference},   {"compare", compare}};
+}
+
+}  // namespace
+
+JudgeAnswer judge_files(const JudgeQuestion& question) {
+  const auto take = read_taken(question.take);
+  const bool is_piped = std::any_of(question.files.begin(), question.files.end(), is_stream);
+  const bool records = !is_piped || !question.record_directory.empty();
+  if (!question.record_directory.empty()) make_directories(question.record_directory);
+  std::optional<Looks> looks;
+  if (records) looks.emplace(record_path(question));
+  if (question.maximum) {
+    if (!looks) throw UsageError("a design is kept beside its file, and a pipe has none", "-o DIR keeps it there");
+    looks->declare({*question.maximum, 0});
+  }
+  const auto design = looks ? looks->design() : std::nullopt;
+  const bool is_there = is_piped || path_exists(question.files[0]);
+  RunRows rows;
+  if (is_there || !question.maximum) rows = read_run_rows(question.files);
+  if (rows.rows.empty() && question.maximum) {
+    looks->write();
+    return {std::nullopt,
+            "Declared in " + looks->path().string() + ": interim analyses at " + schedule_text(*question.maximum, 0) +
+                " runs of each variant. Judge the table whenever rows have come; runs between two analyses wait for the next."};
+  }
+  if (rows.rows.empty()) throw DataError("there are no rows to judge", "a table has a line of names and a row for each run");
+  const auto columns = infer_columns(question.columns, rows, take);
+  auto judged = runs_of_rows(rows, columns, take);
+  if (judged.runs.empty()) throw DataError("no run has finished yet", "judge again when they have");
+  if (std::none_of(judged.runs.begin(), judged.runs.end(), [](const FoundRun& run) { return run.state == RunState::done; }))
+    throw DataError("no run has a number in " + judged.metric, "--metric COLUMN names another one");
+
+  CompareRequest request;
+  request.config = question.config;
+  request.in_given_order = true;
+  request.higher_is_better = judged.higher_is_better;
+  request.config.metric = judged.metric;
+  if (take.kind == TakenValue::Kind::target && request.config.scale == "auto") request.config.scale = "ranks";
+  const std::string& by = request.config.by = judged.by;
+  if (const std::string before = looks ? looks->reference() : "";
+      request.config.reference.empty() &&
+      std::any_of(judged.runs.begin(), judged.runs.end(), [&](const FoundRun& run) { return run.variant == before; }))
+    request.config.reference = before;
+  auto runs = judged.runs;
+  std::vector<std::string> texts;
+  for (const auto& run : runs) texts.push_back(record_text_of(run, judged.has_seeds));
+  bool in_order = false;
+  if (design) {
+    in_order = number_in_order(runs, by, judged.has_seeds, *looks, texts);
+    request.sequential = SequentialRequest{{design->maximum}, design->comparisons};
+  } else {
+    request.unpaired = !judged.has_seeds || !all_pairs_of_seeds(seeds_of(runs, by), [](const Seeds& a, const Seeds& b) { return a == b; });
+  }
+  JudgeAnswer answer;
+  auto& c = answer.comparison.emplace(compare_runs(runs, request));
+  note_columns(columns, judged, c);
+  c.notes.insert(c.notes.end(), rows.notes.begin(), rows.notes.end());
+  note_worst(judged, c);
+  if (c.unpaired && judged.has_seeds) note_shared_seeds(c);
+  c.pairing = pairing_text(c, in_order);
+
+  std::string reason;
+  if (looks) {
+    reason = looks->look(question_of(question, columns, c.reference), texts, c.num_comparisons);
+    try {
+      looks->write();
+    } catch (const SystemError& error) {
+      log_warning(error.what());
+      if (reason.empty()) reason = "Looks at this table cannot be recorded beside it, but with -o DIR elsewhere";
+    }
+  }
+  if (reason.empty() && !design && !judged.unfinished.empty()) reason = "Not all runs are finished";
+  if (!reason.empty()) {
+    c.history.qualification = reason + ": suggestive.";
+    c.history.way_out =
+        "Fresh runs in a new file give a sure answer, looked at once, or as often as you like with --design settled --max 40 declared first.";
+  }
+  if (design && c.sequential && c.sequential->open > 0) {
+    const auto done = c.sequential->sample_sizes.empty() ? 0 : c.sequential->sample_sizes.back();
+    const auto next = schedule_text(design->maximum, done);
+    if (!next.empty()) c.notes.push_back("interim analyses to come: at " + next + " runs of each variant");
+  }
+  if (!looks) c.notes.emplace_back("looks at a pipe are not recorded (-o DIR does): this answer is sure as the first look only");
+  return answer;
+}
+
+namespace {
+
+struct Amount {
+  double value;
+  bool is_relative;
+};
+
+Amount read_amount(const char* option, const std::string& text) {
+  const bool is_relative = !text.empty() && text.back() == '%';
+  auto digits = is_relative ? text.substr(0, text.size() - 1) : text;
+  digits.resize(digits.find_last_not_of(' ') + 1);
+  const auto number = number_in(digits);
+  if (!number || !(*number > 0)) throw UsageError(std::string(option) + " " + text + ": not a size", "0.5% or 0.005");
+  return {is_relative ? *number / 100 : *number, is_relative};
+}
+
+// Standard deviation within variants, on the mean of all, and the correlation of runs of one seed.
+void measure_noise(const JudgeQuestion& noise, bool is_relative, RunPlan& out) {
+  auto rows = read_run_rows(noise.files);
+  auto asked = noise.columns;
+  if (asked.by.empty()) {  // runs of one baseline need no column that tells variants apart
+    const bool has_none = [&] {
+      try {
+        infer_columns(asked, rows, {});
+        return false;
+      } catch (const UsageError&) {
+        return true;
+      }
+    }();
+    if (has_none) {
+      rows.columns.emplace_back("all runs");
+      for (auto& row : rows.rows) row.emplace_back("all");
+      asked.by = "all runs";
+    }
+  }
+  const auto columns = infer_columns(asked, rows, read_taken(noise.take));
+  const auto judged = runs_of_rows(rows, columns, read_taken(noise.take));
+  std::map<std::pair<std::vector<std::string>, std::string>, std::map<std::int64_t, double>> groups;
+  std::size_t without = 0;
+  for (const auto& run : judged.runs) {
+    if (run.state != RunState::done) ++without;
+    else groups[{facet_of(run, ""), run.variant}][run.seed] = run.summary->metrics[0].final_value;
+  }
+  double squares = 0, sum = 0, freedom = 0, count = 0, products = 0;
+  std::size_t shared = 0;
+  std::vector<std::map<std::int64_t, double>> residuals;
+  for (const auto& [name, values] : groups) {
+    std::vector<double> all;
+    for (const auto& [seed, value] : values) all.push_back(value);
+    const double centre = stats::mean(all);
+    residuals.emplace_back();
+    for (const auto& [seed, value] : values) residuals.back()[seed] = value - centre;
+    for (const double value : all) {
+      squares += std::pow(value - centre, 2);
+      sum += value;
+    }
+    freedom += static_cast<double>(all.size()) - 1;
+    count += static_cast<double>(all.size());
+  }
+  if (freedom < 1)
+    throw DataError("no variant has two runs with a number in " + judged.metric,
+                    "noise is measured of runs that differ in their seeds alone");
+  out.sd = std::sqrt(squares / freedom) / (is_relative ? std::abs(sum / count) : 1);
+  double degrees = 0;
+  for (std::size_t a = 0; judged.has_seeds && a < residuals.size(); ++a) {
+    for (std::size_t b = a + 1; b < residuals.size(); ++b) {
+      std::size_t both = 0;
+      for (const auto& [seed, value] : residuals[a]) {
+        const auto other = residuals[b].find(seed);
+        if (other == residuals[b].end()) continue;
+        products += value * other->second;
+        ++both;
+      }
+      shared += both;
+      if (both > 1) degrees += static_cast<double>(both) - 1;
+    }
+  }
+  constexpr std::size_t kEnough = 4;
+  if (shared >= kEnough && squares > 0) out.correlation = std::clamp(products / degrees / (squares / freedom), -1.0, 0.999);
+  out.notes.push_back("noise of " + counted(static_cast<std::size_t>(count), "run") + " of " + counted(groups.size(), "variant") +
+                      ", by \"" + judged.metric + "\"" +
+                      (without > 0 ? "; " + counted(without, "run") + " without a number left out" : ""));
+}
+
+template <class Power>
+std::size_t fewest_runs(std::size_t least, Power power) {
+  std::size_t n = std::max<std::size_t>(2, least);
+  while (n <= kMostPlanned && power(n) < stats::kDefaultPower) n += n < 1000 ? 1 : n / 500;
+  return n > kMostPlanned ? 0 : n;
+}
+
+}  // namespace
+
+RunPlan plan_runs(const std::string& effect_text, const std::string& sd_text, const JudgeQuestion& noise) {
+  RunPlan out;
+  const Amount effect = read_amount("--effect", effect_text);
+  out.is_relative = effect.is_relative;
+  if (!sd_text.empty()) {
+    const Amount sd = read_amount("--sd", sd_text);
+    if (sd.is_relative != effect.is_relative)
+      throw UsageError("--effect " + effect_text + " and --sd " + sd_text, "give both in percent, or neither");
+    out.sd = sd.value;
+  } else if (!noise.files.empty()) {
+    measure_noise(noise, effect.is_relative, out);
+  } else {
+    throw UsageError("--plan needs the noise of a run", "--sd 0.4%, or --noise FILE with runs that differ in their seeds alone");
+  }
+  const double alpha = noise.config.alpha, size = out.sd > 0 ? effect.value / out.sd : INFINITY;
+  out.rows.push_back(
+      {"unpaired", fewest_runs(stats::runs_for_any_verdict(alpha), [&](std::size_t n) { return stats::unpaired_power(size, n, alpha); })});
+  const auto paired = [&](double correlation) {
+    const double of_pairs = size / std::sqrt(2 * (1 - correlation));
+    return fewest_runs(stats::seeds_for_any_verdict(alpha), [&](std::size_t n) { return stats::paired_power(of_pairs, n, alpha); });
+  };
+  const auto row = [&](double correlation) {
+    out.rows.push_back({"paired by seed, correlation " + number_text_of(correlation, 2), paired(correlation)});
+  };
+  if (out.correlation) row(*out.correlation);
+  else
+    for (const double correlation : {0.0, 0.5, 0.9}) row(correlation);
+  return out;
+}
+
+}  // namespace ffn

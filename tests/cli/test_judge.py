@@ -1,0 +1,398 @@
+#!/usr/bin/env python3
+"""Verdicts on tables of runs that other trainers made."""
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import unittest
+
+from program import PROGRAM, ROOT, ProgramTest, main
+
+sys.path.insert(0, str(ROOT / "scripts"))
+import ffn_train
+
+# KellerJordan/modded-nanogpt #120: two sets of ten losses.
+NEW = "3.2806 3.2764 3.2787 3.2778 3.2776 3.2754 3.2779 3.2775 3.2782 3.2779".split()
+OLD = "3.2784 3.2778 3.2766 3.2771 3.2764 3.2768 3.2760 3.2790 3.2747 3.2772".split()
+
+
+def table(variants, head="variant,val_loss"):
+    return head + "\n" + "".join(f"{name},{value}\n" for name, values in variants.items() for value in values)
+
+
+def paired(n, effect=0.004, seed=1, first=0):
+    draw = random.Random(seed)
+    rows = ["act,seed,val_loss"]
+    for k in range(first, first + n):
+        base = draw.gauss(3.28, 0.01)
+        rows += [f"relu,{k},{base:.5f}", f"relu2,{k},{base - effect + draw.gauss(0, 0.002):.5f}"]
+    return "\n".join(rows) + "\n"
+
+
+class JudgeTest(ProgramTest):
+    def judged(self, *arguments):
+        return json.loads(self.ok("judge", *arguments, "--json").stdout)
+
+    def pair(self, *arguments):
+        answer = self.judged(*arguments)
+        self.assertEqual(len(answer["facets"]), 1)
+        (pair,) = answer["facets"][0]["pairs"]
+        return pair, answer
+
+
+class Tables(JudgeTest):
+    def test_two_sets_of_ten_losses_have_the_exact_p(self):
+        self.write("runs.csv", table({"old": OLD, "new": NEW}))
+        pair, answer = self.pair("runs.csv", "--scale", "difference")
+        self.assertEqual((pair["verdict"], pair["test"], pair["p_exact"]), ("undecided", "permutation_of_means", True))
+        self.assertAlmostEqual(pair["p"], 35522 / 184756, places=12)
+        self.assertAlmostEqual(pair["difference"]["mean"], 0.0008, places=9)
+        self.assertIn("Unpaired: exact permutation test of 10 and 10 runs, p = 0.19", answer["answer"])
+        self.assertIn("10 and 10 runs, unpaired", pair["sentence"])
+        self.assertEqual(answer["qualification"], "")
+
+    def test_a_file_for_each_variant(self):
+        self.write("old.csv", "val_loss\n" + "\n".join(OLD) + "\n")
+        self.write("new.csv", "val_loss\n" + "\n".join(NEW) + "\n")
+        pair, answer = self.pair("old.csv", "new.csv")
+        self.assertEqual((pair["value"], pair["reference"]), ("new", "old"))
+        self.assertTrue((self.tmp / "old.csv.looks.json").exists())
+
+    def test_the_same_seeds_are_paired(self):
+        self.write("runs.csv", paired(10))
+        pair, answer = self.pair("runs.csv")
+        self.assertEqual((pair["verdict"], pair["test"], pair["wins"] + pair["losses"]), ("better", "sign_flip_of_mean", 10))
+        self.assertIn("Paired by seed", answer["answer"])
+        self.assertIn('variants from "act", seeds from "seed", the metric is "val_loss" (lower is better)', answer["notes"][0])
+        self.write("some.csv", paired(10).replace("relu2,9", "relu2,99"))
+        pair, answer = self.pair("some.csv")
+        self.assertEqual(pair["verdict"], "undecided")
+        self.assertTrue(any("9 seeds stand on both sides" in note and "% of the runs" in note for note in answer["notes"]), answer["notes"])
+
+    def test_every_format_shows_it(self):
+        self.write("runs.csv", table({"old": OLD, "new": NEW}))
+        for option in ("--details", "--explain", "--markdown", "--csv", "--latex"):
+            self.assertIn("new", self.ok("judge", "runs.csv", option).stdout)
+        self.assertIn("Unpaired: exact permutation test of the mean log ratio", self.ok("judge", "runs.csv", "--details").stdout.replace("\n", " "))
+        self.assertNotIn("same seeds", self.ok("judge", "runs.csv", "--explain").stdout.replace("\n", " "))
+        self.fails(5, "judge", "runs.csv", "--fail-if", "undecided")
+
+    def test_failed_runs_are_the_worst_and_are_named(self):
+        rows = paired(8, effect=0.1).splitlines()
+        rows[0] += ",state"
+        rows[1:] = [row + ",finished" for row in rows[1:]]
+        rows[4] = "relu2,1,2.1,crashed"
+        rows[6] = "relu2,2,,finished"
+        rows[8] = "relu2,3,nan,finished"
+        self.write("runs.csv", "\n".join(rows) + "\n")
+        pair, answer = self.pair("runs.csv")
+        self.assertEqual((pair["seeds"], pair["wins"], pair["losses"], pair["test"]), (8, 5, 3, "signed_rank"))
+        (note,) = [note for note in answer["notes"] if "count as worst" in note]
+        self.assertIn("3 runs count as worst: runs.csv:5 (relu2, crashed), runs.csv:7 (relu2, no value), runs.csv:9 (relu2, not finite)", note)
+        self.write("runs2.csv", "\n".join(rows).replace("relu2,7,", "relu2,17,") + "\n")
+        self.assertEqual(self.pair("runs2.csv")[0]["test"], "rank_sum")
+
+    def test_running_runs_make_it_suggestive(self):
+        rows = paired(8).splitlines()
+        rows[0] += ",State"
+        rows[1:] = [row + ",finished" for row in rows[1:]]
+        rows[-2:] = [row.replace("finished", "running") for row in rows[-2:]]
+        self.write("runs.csv", "\n".join(rows) + "\n")
+        pair, answer = self.pair("runs.csv")
+        self.assertEqual(pair["seeds"], 7)
+        self.assertIn("Not all runs are finished", answer["qualification"])
+
+    def test_curves_are_taken_at_their_end_their_best_or_a_target(self):
+        draw = random.Random(3)
+        lines = []
+        for act in ("a", "b"):
+            for seed in range(6):
+                for step in range(0, 50, 10):
+                    value = 4 - 0.03 * step - (0.5 if act == "b" and step == 30 else 0) + draw.gauss(0, 0.01)
+                    lines.append(json.dumps({"config": {"act": act, "seed": seed}, "_step": step, "val/loss": round(value, 5)}))
+        self.write("runs.jsonl", "\n".join(lines) + "\n")
+        self.assertEqual(self.pair("runs.jsonl")[0]["verdict"], "undecided")
+        self.assertEqual(self.pair("runs.jsonl", "--take", "best", "-o", "other")[0]["verdict"], "better")
+        pair, answer = self.pair("runs.jsonl", "--take", "target=2.9", "-o", "third")
+        self.assertEqual((answer["metric"], answer["direction"], pair["verdict"]), ("_step at val/loss ≤ 2.9", "lower", "better"))
+        self.write("nan.jsonl", "\n".join(lines).replace('"seed": 3}, "_step": 40, "val/loss": ' + json.loads(lines[19])["val/loss"].__str__(), '"seed": 3}, "_step": 40, "val/loss": NaN') + "\n")
+        self.assertIn("not finite", " ".join(self.pair("nan.jsonl")[1]["notes"]))
+        self.assertIn("--take", self.fails(2, "judge", "runs.jsonl", "--take", "first"))
+
+    def test_facets_are_one_family(self):
+        rows = ["size,act,seed,loss"]
+        for size in (1, 2):
+            rows += [f"{size},{row}" for row in paired(8, seed=size).splitlines()[1:]]
+        self.write("runs.csv", "\n".join(rows) + "\n")
+        answer = self.judged("runs.csv", "--facet", "size")
+        self.assertEqual([facet["keys"] for facet in answer["facets"]], [{"size": "1"}, {"size": "2"}])
+        self.assertEqual({pair["comparisons"] for facet in answer["facets"] for pair in facet["pairs"]}, {2})
+        self.assertRegex(self.fails(3, "judge", "runs.csv"), r"runs.csv:2 and runs.csv:18 are both of act relu, seed 0\nhint: .*--facet")
+
+    def test_mistakes_have_a_place(self):
+        self.write("runs.csv", 'variant,val_loss\na,1\nb,"3,2"\n')
+        self.assertIn("runs.csv:3: val_loss is \"3,2\", which is a number with commas", self.fails(3, "judge", "runs.csv"))
+        self.write("words.csv", "variant,val_loss\na,one\n")
+        self.assertIn("words.csv:2: val_loss is \"one\", which is no number", self.fails(3, "judge", "words.csv"))
+        self.write("names.csv", "layer,result\na,1\nb,2\n")
+        self.assertIn("--metric COLUMN", self.fails(2, "judge", "names.csv"))
+        self.assertIn("columns here: layer, result", self.fails(2, "judge", "names.csv", "--metric", "result", "--lower"))
+        self.assertIn('did you mean "result"', self.fails(2, "judge", "names.csv", "--metric", "resutl"))
+        self.assertIn("--higher or --lower", self.fails(2, "judge", "names.csv", "--metric", "result", "--by", "layer"))
+        self.assertIn("names.csv:2: val_loss", self.fails(3, "judge", self.write("names.csv", "act,val_loss\nrelu,x\n")).replace(str(self.tmp) + "/", ""))
+        self.assertIn("no rows", self.fails(3, "judge", self.write("empty.csv", "act,val_loss\n")))
+        self.assertIn("no run has a number", self.fails(3, "judge", self.write("none.csv", "act,val_loss\na,\nb,\n")))
+        self.assertIn("no.csv", self.fails(3, "judge", "no.csv"))
+        self.assertIn("bad.jsonl:2: no JSON", self.fails(3, "judge", self.write("bad.jsonl", '{"act":"a","val_loss":1}\n{"act":\n')).replace(str(self.tmp) + "/", ""))
+
+    def test_columns_that_do_not_vary_say_nothing(self):
+        rows = ["model,optimizer,seed,val_loss"] + [f"gpt,{name},42,{value}" for name, values in (("adam", OLD), ("muon", NEW)) for value in values]
+        self.write("runs.csv", "\n".join(rows) + "\n")
+        pair, answer = self.pair("runs.csv")
+        self.assertEqual((answer["by"], pair["test"]), ("optimizer", "permutation_of_means"))
+        self.assertIn('"seed" is the same in all rows', " ".join(answer["notes"]))
+
+    def test_values_without_a_scale_are_those_of_runs_that_diverged(self):
+        self.write("runs.csv", table({"a": ["1e308", "-1e308", "1e308", "1e200"], "b": ["1e308", "2", "1.5", "2.5"]}))
+        self.assertIn("5 runs count as worst: runs.csv:2 (a, not finite)", " ".join(self.pair("runs.csv")[1]["notes"]))
+        self.write("runs.csv", table({"a": [2] * 4, "b": [2] * 4}))
+        pair, answer = self.pair("runs.csv", "-o", "same")
+        self.assertEqual(pair["verdict"], "same")
+        self.assertIn("The same as a in every run: b.", answer["answer"])
+        self.write("runs.csv", "act,steps_to_target\n" + "".join(f"{act},{n}\n" for act, first in (("a", 1), ("b", 9)) for n in range(first, first + 4)))
+        pair, answer = self.pair("runs.csv", "-o", "steps", "--metric", "steps_to_target")
+        self.assertEqual(pair["verdict"], "worse")
+        self.assertTrue(answer["answer"].startswith("a has the lowest steps to target"), answer["answer"])
+
+    def test_a_pipe_keeps_no_record(self):
+        answer = self.ok("judge", "-", "--json", input=paired(8))
+        self.assertIn("not recorded", " ".join(json.loads(answer.stdout)["notes"]))
+        self.assertEqual(self.files(), [])
+        piped = subprocess.run(["bash", "-c", f"{PROGRAM} judge <(printf 'act,val_loss\\na,1\\nb,2\\n') --json"], capture_output=True, text=True, cwd=self.tmp)
+        self.assertEqual((piped.returncode, piped.stderr), (0, ""))
+        self.assertIn("-o DIR", self.fails(2, "judge", "/dev/null", "--design", "settled"))
+
+
+class Exports(JudgeTest):
+    def test_a_table_of_runs_of_wandb(self):
+        draw = random.Random(1)
+        rows = ['"Name","State","Notes","User","Tags","Created","Runtime","Sweep","act","seed","val/loss","_step"']
+        rows += [f'"sun-{seed}","finished","-","me","","2026-01-01","100","","{act}","{seed}","{draw.gauss(3, 0.01) - (act == "gelu"):.4f}","500"'
+                 for act in ("relu", "gelu") for seed in range(7)]
+        self.write("export.csv", "\n".join(rows) + "\n")
+        pair, answer = self.pair("export.csv")
+        self.assertEqual((answer["by"], answer["metric"], pair["verdict"], pair["seeds"]), ("act", "val/loss", "better", 7))
+
+    def test_a_chart_of_wandb(self):
+        draw = random.Random(1)
+        names = [f"{act}-seed{seed} - val/loss" for act in ("relu", "gelu") for seed in range(6)]
+        rows = ['"Step",' + ",".join(f'"{name}","{name}__MIN","{name}__MAX"' for name in names)]
+        for step in range(3):
+            cells = [f'"{4 - step + draw.gauss(0, 0.01) + ("gelu" in name):.4f}"' for name in names]
+            rows.append(f'"{100 * step}",' + ",".join(f"{cell},{cell},{cell}" for cell in cells))
+        self.write("chart.csv", "\n".join(rows) + "\n")
+        pair, answer = self.pair("chart.csv")
+        self.assertEqual((pair["value"], pair["reference"], pair["verdict"], pair["seeds"]), ("gelu", "relu", "worse", 6))
+        self.assertIn("Paired by seed", answer["answer"])
+        self.write("grouped.csv", rows[0].replace("relu-seed0", "act: relu") + "\n" + rows[1] + "\n")
+        self.assertIn("is a mean over a group of runs", self.fails(3, "judge", "grouped.csv"))
+
+    def test_runs_of_mlflow(self):
+        rows = ["run_id,experiment_id,status,artifact_uri,start_time,end_time,metrics.val_loss,params.seed,params.act,tags.mlflow.runName"]
+        rows += [f"{act}{seed}f,0,{'FAILED' if (act, seed) == ('gelu', 6) else 'FINISHED'},x,1,2,{3 + 0.01 * seed + (act == 'gelu')},{seed},{act},n"
+                 for act in ("relu", "gelu") for seed in range(7)]
+        self.write("runs.csv", "\n".join(rows) + "\n")
+        pair, answer = self.pair("runs.csv")
+        self.assertEqual((answer["by"], answer["metric"], pair["verdict"], pair["seeds"]), ("act", "metrics.val_loss", "worse", 7))
+        self.assertIn("runs.csv:15 (gelu, failed)", " ".join(answer["notes"]))
+
+
+class LooksTest(JudgeTest):
+    def test_the_first_look_is_sure_and_so_is_the_same_again(self):
+        self.write("runs.csv", paired(10))
+        for _ in range(2):
+            self.assertEqual(self.judged("runs.csv")["qualification"], "")
+        self.assertEqual(len(json.loads((self.tmp / "runs.csv.looks.json").read_text())["looks"]), 1)
+
+    def test_a_file_that_has_grown_or_changed_is_suggestive(self):
+        self.write("runs.csv", paired(6))
+        self.judged("runs.csv")
+        self.write("runs.csv", paired(10))
+        answer = self.judged("runs.csv")
+        self.assertRegex(answer["qualification"], "^8 rows came after the look of .* at 12 rows: suggestive.$")
+        self.assertIn("--design settled", answer["answer"])
+        self.assertEqual(self.judged("runs.csv")["qualification"], answer["qualification"])
+        self.write("runs.csv", paired(9))
+        self.assertIn("Rows have changed or gone", self.judged("runs.csv")["qualification"])
+        self.write("runs.csv", paired(6))  # as it was first
+        self.assertEqual(self.judged("runs.csv")["qualification"], "")
+        self.assertIn("Another question", self.judged("runs.csv", "--scale", "ranks")["qualification"])
+        self.write("fresh.csv", paired(10, seed=2, first=10))
+        self.assertEqual(self.judged("fresh.csv")["qualification"], "")
+
+    def test_a_design_that_is_declared_first_pays_for_its_looks(self):
+        said = self.ok("judge", "runs.csv", "--design", "settled", "--max", "40").stdout
+        self.assertIn("8, 12, 16, 24, 32, 40 runs of each variant", " ".join(said.split()))
+        settled = []
+        for n in (6, 9, 12, 20):
+            self.write("runs.csv", paired(n, effect=0.0025))
+            pair, answer = self.pair("runs.csv")
+            self.assertEqual(answer["qualification"], "")
+            settled.append((pair["verdict"], pair["sequential"]["looked_at"]))
+        self.assertEqual(settled[0], ("too few seeds", 0))
+        self.assertEqual([looked for _, looked in settled[1:]], [8, 12, 16])
+        self.assertEqual(settled[-1][0], "better")
+        head, *rows = paired(20, effect=0.0025).splitlines()
+        self.write("runs.csv", "\n".join([head, *reversed(rows)]) + "\n")  # as W&B exports them: the newest first
+        again, answer = self.pair("runs.csv")
+        self.assertEqual((again, answer["qualification"]), (pair, ""))
+        self.write("runs.csv", paired(19, effect=0.0025))
+        self.assertIn("Rows have changed or gone", self.judged("runs.csv")["qualification"])
+        self.assertIn("at most 40", self.fails(2, "judge", "runs.csv", "--design", "settled", "--max", "80"))
+
+    def test_a_design_declared_after_a_look_is_suggestive(self):
+        self.write("runs.csv", paired(8))
+        self.judged("runs.csv")
+        self.write("runs.csv", paired(12))
+        self.assertIn("declared after a look", self.judged("runs.csv", "--design", "settled")["qualification"])
+
+    def test_unpaired_runs_of_a_design_go_in_the_order_of_their_rows(self):
+        draw = random.Random(5)
+        rows = [f"{name},{draw.gauss(3, 0.01) - (name == 'new') * 0.05:.5f}" for _ in range(12) for name in ("old", "new")]
+        self.write("runs.csv", "variant,val_loss\n" + "\n".join(rows) + "\n")
+        pair, answer = self.pair("runs.csv", "--design", "settled", "--max", "16")
+        self.assertEqual((pair["verdict"], pair["seeds"]), ("better", 12))
+        self.assertIn("Paired in the order of their rows", answer["answer"])
+        self.write("runs.csv", "variant,val_loss\n" + "\n".join(reversed(rows)) + "\n")
+        self.assertIn("Rows have changed", self.judged("runs.csv")["qualification"])
+
+    # nanochat #807: "p = .0006 at 7 runs a side, gone at 12, equal means at 20". Null studies in which the first seven look that good.
+    def test_a_difference_that_seven_runs_show_and_twelve_do_not(self):
+        draw = random.Random(807)
+
+        def drawn(n, holds):
+            while True:
+                a, b = ([draw.gauss(3, 0.01) for _ in range(n)] for _ in range(2))
+                if holds(a, b):
+                    return a, b
+        first = drawn(7, lambda a, b: max(b) < min(a))  # p = 2/3,432
+        gap = sum(first[0]) - sum(first[1])
+        then = drawn(5, lambda a, b: a[0] < b[0] - 0.01 and gap + sum(a) - sum(b) < 0.06)
+        gap += sum(then[0]) - sum(then[1])
+        last = drawn(8, lambda a, b: abs(gap + sum(a) - sum(b)) < 0.01)
+        a, b = (sum(part, []) for part in zip(first, then, last))
+
+        def rows(n):
+            return "variant,val_bpb\n" + "".join(f"old,{x:.6f}\nnew,{y:.6f}\n" for x, y in zip(a[:n], b[:n]))
+        self.write("looked.csv", rows(7))
+        pair, answer = self.pair("looked.csv")
+        self.assertEqual((pair["verdict"], answer["qualification"]), ("better", ""))
+        self.assertAlmostEqual(pair["p"], 2 / 3432)
+        self.write("looked.csv", rows(12))
+        self.assertIn("came after the look", self.judged("looked.csv")["qualification"])
+        self.write("looked.csv", rows(20))
+        pair, answer = self.pair("looked.csv")
+        self.assertEqual(pair["verdict"], "undecided")
+        self.ok("judge", "declared.csv", "--design", "settled", "--max", "24")
+        for n in (7, 12, 20):
+            self.write("declared.csv", rows(n))
+            pair, answer = self.pair("declared.csv")
+            self.assertIn(pair["verdict"], ("too few seeds", "undecided"))
+            self.assertEqual(answer["qualification"], "")
+
+    def test_a_damaged_record_is_an_error(self):
+        self.write("runs.csv", paired(8))
+        for content in ("", "{}", "[1]", '{"kind": "looks at a table of runs (ffn-train judge)", "looks": [3]}',
+                        '{"kind": "looks at a table of runs (ffn-train judge)", "looks": [], "design": {"max": 9}}',
+                        '{"kind": "looks at a table of runs (ffn-train judge)", "looks": [{"question": {"reference": 1}}]}'):
+            self.write("runs.csv.looks.json", content)
+            self.assertIn("no record of looks", self.fails(3, "judge", "runs.csv"))
+
+
+class PlanTest(JudgeTest):
+    def plan(self, *arguments):
+        plan = json.loads(self.ok("judge", "--plan", *arguments, "--json").stdout)
+        return {row["design"]: row["runs"] for row in plan["rows"]}, plan
+
+    def test_runs_for_an_effect(self):
+        runs, _ = self.plan("--effect", "0.5%", "--sd", "1%")
+        self.assertEqual(runs["unpaired"], 64)  # Cohen 1988: d = 0.5 takes 64 a side
+        self.assertEqual(runs["paired by seed, correlation 0.5"], 34)  # d_z = 0.5 takes 34 pairs
+        self.assertEqual(self.plan("--effect", "5", "--sd", "0.1")[0]["unpaired"], 4)
+        self.assertIn("both in percent", self.fails(2, "judge", "--plan", "--effect", "0.5%", "--sd", "0.4"))
+        self.assertIn("belong to --plan", self.fails(2, "judge", "runs.csv", "--effect", "0.5%"))
+        self.assertIn("--noise FILE", self.fails(2, "judge", "--plan", "--effect", "0.5%"))
+        self.assertIn("0.5%", self.ok("judge", "--plan", "--effect", "0.5%", "--sd", "1%").stdout)
+
+    def test_noise_is_measured(self):
+        self.write("base.csv", "val_loss\n" + "\n".join(OLD) + "\n")
+        _, plan = self.plan("--effect", "0.001", "--noise", "base.csv")
+        self.assertAlmostEqual(plan["sd"], 0.00122474, places=7)
+        self.assertIsNone(plan["correlation"])
+        self.write("runs.csv", paired(12))
+        runs, plan = self.plan("--effect", "0.1%", "--noise", "runs.csv")
+        self.assertGreater(plan["correlation"], 0.9)
+        self.assertLess(min(runs.values()) * 4, runs["unpaired"])
+
+
+class PythonTest(JudgeTest):
+    def test_a_data_frame(self):
+        try:
+            import pandas
+        except ImportError:
+            self.skipTest("needs pandas")
+        frame = pandas.DataFrame({"net": ["old"] * 10 + ["new"] * 10, "bpb": [float(x) for x in OLD + NEW]})
+        answer = ffn_train.judge(frame, by="net", metric="bpb", program=str(PROGRAM))
+        self.assertIn("Unpaired", answer["answer"])
+        self.assertEqual(answer.verdicts[0]["verdict"], "undecided")
+        self.assertIn("<table", answer._repr_html_())
+        self.assertIn(answer["answer"].split(".")[0], str(answer))
+        with self.assertRaisesRegex(ffn_train.RunError, "did you mean"):
+            ffn_train.judge(frame, by="nets", metric="bpb", program=str(PROGRAM))
+
+    def test_files_and_rows_without_pandas(self):
+        self.write("runs.csv", paired(8))
+        self.assertEqual(ffn_train.judge(self.tmp / "runs.csv", program=str(PROGRAM)).verdicts[0]["value"], "relu2")
+        rows = [{"act": act, "val_loss": value} for act in ("a", "b") for value in range(1, 5)]
+        self.assertEqual(ffn_train.judge(rows, program=str(PROGRAM))["by"], "act")
+
+
+class FuzzTest(JudgeTest):
+    def test_a_thousand_mutated_tables_give_an_answer_or_an_error_with_a_reason(self):
+        draw = random.Random(19)
+        chart = '"Step","a-seed0 - val/loss","a-seed0 - val/loss__MIN","a-seed0 - val/loss__MAX"\n"0","1","1","1"\n'
+        bases = [paired(6), table({"old": OLD, "new": NEW}), paired(5).replace(",", "\t"), chart,
+                 "".join(json.dumps({"act": "ab"[k % 2], "seed": k // 2, "val_loss": k * 0.5}) + "\n" for k in range(10)),
+                 "variant,seed,step,val_loss\n" + "".join(f"{v},{s},{t},{draw.random():.3f}\n" for v in "ab" for s in range(3) for t in range(3))]
+        pieces = [b",", b"\n", b'"', b"nan", b"inf", b"-", b"1e400", b"\t", b"\xff", b"\0", b"{", b"}", b"[", b"seed", b"val_loss", b";", b"  ", b"\r", "é".encode(), b"9" * 30]
+        ends = {0: 0, 2: 0, 3: 0}
+        for _ in range(1000):
+            data = bytearray(draw.choice(bases).encode())
+            for _ in range(draw.randint(1, 6)):
+                at, to = sorted((draw.randrange(len(data) + 1), draw.randrange(len(data) + 1)))
+                change = draw.randrange(4)
+                if change == 0:
+                    data[at:at] = draw.choice(pieces)
+                elif change == 1:
+                    del data[at:min(to, at + 12)]
+                elif change == 2:
+                    data[at:at] = data[at:min(to, at + 40)]
+                elif data:
+                    at = min(at, len(data) - 1)
+                    data[at] = draw.randrange(256)
+            done = subprocess.run([PROGRAM, "judge", "-"], input=bytes(data), capture_output=True, cwd=self.tmp, timeout=60)
+            said = done.stderr.decode(errors="replace")
+            self.assertIn(done.returncode, ends, (bytes(data), said))
+            ends[done.returncode] += 1
+            self.assertNotIn("bug", said, bytes(data))
+            if done.returncode == 3:
+                self.assertRegex(said, r"stdin(:\d+| entry|: |:)|no rows|no run has|no columns", bytes(data))
+            if done.returncode == 0:
+                self.assertGreater(len(done.stdout), 40)
+        self.assertGreater(min(ends.values()), 50, ends)
+
+
+if __name__ == "__main__":
+    main()

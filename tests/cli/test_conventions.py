@@ -253,7 +253,7 @@ class Telling(ProgramTest):
         self.assertEqual([row["of kind"] for row in rows if row["key"] == "model.ffn.top_k"], ["moe", "pkm, peer"])
         self.assertEqual([row["of kind"] for row in rows if row["key"] == "model.ffn.activation"], ["positionwise, gated, moe, formula, conv1x1, peer"])
         self.write("xor.json", XOR)
-        for key in ("model.ffn.dropout", "train.optimizer.weight_decay", "train.schedule.warmup_steps", "compute.tf32"):
+        for key in ("model.ffn.dropout", "train.optimizer.weight_decay", "train.schedule.warmup_steps", "compute.precision"):
             fallback = next(row["default"] for row in rows if row["key"] == key)
             self.ok("xor.json", f"{key}={fallback}", "--dry-run")
 

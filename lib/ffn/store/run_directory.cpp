@@ -92,7 +92,12 @@ RunRecord new_record(RunConfig config, const std::string& identity) {
 
 RunConfig config_of(const RunRecord& record, const RunDirectory& directory) {
   const std::string source = directory.record_path().string();
-  return read_run_config(parse_document(dump_json_lossy(*record.config), source, directory.path().string()), source);
+  Json config = *record.config;
+  if (config.contains("compute") && config["compute"].is_object() && config["compute"].contains("tf32")) {  // compute.precision, once
+    if (config["compute"]["tf32"] == true) config["compute"]["precision"] = "tf32";
+    config["compute"].erase("tf32");
+  }
+  return read_run_config(parse_document(dump_json_lossy(config), source, directory.path().string()), source);
 }
 
 void RunDirectory::remove_results() const {

@@ -17,6 +17,9 @@ struct LeastMemory {
 };
 LeastMemory least_memory(const RunConfig& config, const TaskShape& shape);
 
+/// What the host takes at least of a run that trains on a GPU: its weights and optimizer state pass through it, to start and to be kept.
+double least_host_memory(const RunConfig& config, const TaskShape& shape);
+
 /// What this process may use: memory and swap, less where a limit (ulimit -v, a container's) is lower.
 double usable_memory();
 

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "ffn/config/parameters.hpp"
+#include "ffn/layers/activation_torch.hpp"
 #include "ffn/train/cohort_config.hpp"
 #include "ffn/train/learner_torch.hpp"
 #include "ffn/train/verify_torch.hpp"
@@ -54,6 +55,23 @@ TEST_CASE("every model has the same gradient by LibTorch's own kernels", "[torch
     CHECK(apart(expected, device_gradients(config, *task, options)) <= 1e-10);
     options.waits = true;  // of a mixture: by groups
     CHECK(apart(expected, device_gradients(config, *task, options)) <= 1e-10);
+  }
+}
+
+TEST_CASE("every activation has LibTorch's own kernel or a formula in bfloat16", "[torch]") {
+  const nn::OwnKernels kernels(true);
+  nn::ForwardContext context;
+  context.host_free = true;
+  const Tensor at = torch::linspace(-3, 3, 61);
+  for (const auto& phi : activations()) {
+    INFO(phi.name);
+    Tensor full = at.clone().requires_grad_(), lowered = at.clone().requires_grad_();
+    const Tensor expected = nn::activate(phi, full, context), found = nn::activate(phi, lowered.to(torch::kBFloat16), context);
+    CHECK(found.scalar_type() == torch::kBFloat16);
+    expected.sum().backward();
+    found.sum().backward();
+    CHECK(apart(expected, found) < 0.2);  // relu2 of 3 is 9, with 8 bits
+    CHECK(apart(full.grad(), lowered.grad()) < 0.2);
   }
 }
 

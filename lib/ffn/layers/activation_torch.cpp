@@ -198,7 +198,6 @@ Tensor by_own_kernel(const Activation& phi, const Tensor& z) {
                                                      {"gelu", [](const Tensor& x) { return torch::gelu(x); }},
                                                      {"gelu_tanh", [](const Tensor& x) { return torch::gelu(x, "tanh"); }},
                                                      {"silu", [](const Tensor& x) { return torch::silu(x); }},
-                                                     {"mish", [](const Tensor& x) { return torch::mish(x); }},
                                                      {"tanh", [](const Tensor& x) { return x.tanh(); }},
                                                      {"sigmoid", [](const Tensor& x) { return x.sigmoid(); }}};
   const auto kernel = phi.program ? kernels.end() : kernels.find(phi.name);

@@ -28,6 +28,7 @@
 #include "ffn/store/run_recorder.hpp"
 #include "ffn/store/shorter_run.hpp"
 #include "ffn/study/train_cohort.hpp"
+#include "ffn/train/devices.hpp"
 #include "ffn/train/engine.hpp"
 #include "ffn/train/memory.hpp"
 #include "inspect_text.hpp"
@@ -205,15 +206,22 @@ void take_all_cores() {
 }  // namespace
 
 void require_memory(const RunConfig& config) {
-  if (!config.compute.on_cpu()) return;  // a GPU's stack is chosen by its memory
-  const auto least = least_memory(config, task_shape(config.task));
-  const double usable = usable_memory();
-  if (least.total() <= usable) return;
-  throw UsageError("this config takes " + format_bytes(least.total()) + " of memory at least, and there are " + format_bytes(usable) +
-                       " here: " + parameters_text(least.parameters) + " with gradient and optimizer take " + format_bytes(least.weights) +
-                       ", one training step " + format_bytes(least.step) + ", the validation set " + format_bytes(least.validation),
-                   least.weights >= least.total() / 2 ? "a smaller model.d_model, d_ff or num_experts, or fewer blocks, take less"
-                                                      : "a smaller train.batch_size or train.eval_examples takes less");
+  const auto shape = task_shape(config.task);
+  const auto least = least_memory(config, shape);
+  const char* remedy = least.weights >= least.total() / 2
+                           ? "a smaller model.d_model, d_ff or num_experts, or fewer blocks, take less"
+                           : "a smaller train.batch_size, a larger train.accumulate or a smaller train.eval_examples takes less";
+  const auto require = [&](double bytes, double usable, const std::string& where) {
+    if (bytes <= usable) return;
+    throw UsageError("this config takes " + format_bytes(bytes) + " of memory" + where + " at least, and there are " +
+                         format_bytes(usable) + " here: " + parameters_text(least.parameters) + " with gradient and optimizer take " +
+                         format_bytes(least.weights) + ", one training step " + format_bytes(least.step) + ", the validation set " +
+                         format_bytes(least.validation),
+                     remedy);
+  };
+  if (config.compute.on_cpu()) return require(least.total(), usable_memory(), "");
+  if (!visible_gpus().empty()) require(least.total(), static_cast<double>(gpu_bytes_of(config.compute.device)), " on the GPU");
+  require(least_host_memory(config, shape), usable_memory(), " on the host");
 }
 
 ProgressOptions progress_options(const std::string& label, std::int64_t total, const CommonOptions& common) {

@@ -6,6 +6,7 @@
 
 #include "../commands.hpp"
 #include "../signals.hpp"
+#include "ffn/base/error.hpp"
 #include "ffn/base/utf8.hpp"
 #include "ffn/base/version.hpp"
 #include "ffn/kernels/isa.hpp"
@@ -63,6 +64,15 @@ const std::vector<Group>& groups() {
        {number_column("µs", "us"), number_column("GFLOP/s", "gflops"), percent_column("of our product", "share_of_own_product"),
         percent_column("of BLAS's", "share_of_blas_product"), number_column("LibTorch µs", "libtorch_us"),
         number_column("ratio", "times_libtorch")}},
+      {"ffn of one size",
+       "Feed-forward layers of that size, forward and backward, as they train; shares are of one product of that shape in the same precision",
+       "kind",
+       {number_column("ms", "ms"),
+        count_column("tokens/s", "tokens_per_s"),
+        count_column("FLOP/s", "flops_per_s"),
+        percent_column("of the product", "share_of_product"),
+        count_column("FLOPs/token", "flops_per_token"),
+        {"parameters", [](const Measurement& m) { return format_bytes(measured_value(m, "parameter_bytes")); }}}},
       {"steps",
        "Training on XOR, one thread: whole steps (data, forward, backward, AdamW)",
        "cohort",
@@ -131,8 +141,25 @@ void add_bench(CommandLine program, CommonOptions& common) {
   auto request = std::make_shared<BenchRequest>();
   command.option("groups", request->groups, "product, ffn or steps; all by default").one_of({"product", "ffn", "steps"});
   command.option("--seconds", request->seconds, "time to spend on each figure").real_in(0.001, 60.0).shows_default();
+  auto& compute = request->compute;
+  command.option("--d-model", request->d_model, "feed-forward layers of this width alone").integer_in(1, 1 << 20).type("D");
+  command.option("--d-ff", request->d_ff, "their hidden width; 4·D by default").integer_in(1, 1 << 22).type("F");
+  command.option("--tokens", request->tokens, "tokens of a pass of them").integer_in(1, 1 << 24).shows_default();
+  command.option("--device", compute.device, "where: cpu, cuda or cuda:N").shows_default();
+  command.option("--precision", compute.precision, "as compute.precision").one_of({"float32", "tf32", "bfloat16"}).shows_default();
   add_output_options(command, common);
-  command.run([&common, request] { return bench(*request, common); });
+  command.run([&common, request] {
+    const auto d_model = request->d_model;
+    const bool ffn_alone = request->groups == std::vector<std::string>{"ffn"};
+    if (!is_device(request->compute.device))
+      throw UsageError("--device " + request->compute.device + " is no device", "write cpu, cuda or cuda:N");
+    if (d_model > 0 && !ffn_alone)
+      throw UsageError("--d-model is of the group ffn", "write `ffn-train bench ffn --d-model " + std::to_string(d_model) + "`");
+    if (d_model == 0 &&
+        (request->d_ff > 0 || request->compute.device != "cpu" || request->compute.precision != "float32" || request->tokens != 512))
+      throw UsageError("--d-ff, --tokens, --device and --precision are of layers of one width", "add --d-model D");
+    return bench(*request, common);
+  });
 }
 
 }  // namespace ffn::app

@@ -26,6 +26,7 @@ struct VerifyOptions {
 struct Verified {
   std::string name;
   VerifyResult result;
+  std::int64_t batch_size = 0;  ///< the config's
 };
 
 double ratio(double difference, double unit) { return difference == 0 ? 0 : difference / unit; }
@@ -72,6 +73,7 @@ Json verified_json(const Verified& verified) {
           {"steps", r.steps},
           {"seed", r.seed},
           {"seeds_passed_over", r.seeds_passed_over},
+          {"batch_size", r.batch_size},
           {"near_ties", r.near_ties},
           {"validation_near_ties", r.validation_near_ties},
           {"worst", std::isfinite(worst) ? Json(worst) : Json("not finite")},
@@ -106,7 +108,7 @@ std::string sentence(const Verified& verified) {
   if (!r.not_covered.empty()) return name + ": nothing to compare, the fused engine does not cover " + r.not_covered;
   if (!comparable(r))
     return name + ": cannot be compared, in the first step of each of " + std::to_string(r.seeds_passed_over + 1) +
-           " seeds a token's choice of experts lies within rounding of a tie; where that is chance, a smaller train.batch_size helps";
+           " seeds a token's choice of experts lies within rounding of a tie, however small the batch";
   if (r.diverges && !agrees(r))
     return name + ": cannot be compared, it diverges on both sides within " + std::to_string(r.steps) +
            " steps; a lower learning rate or fewer --steps may help";
@@ -120,9 +122,13 @@ std::string near_tied(std::int64_t tokens) {
 }
 
 // Names the steps left out because either engine's choice of experts is right.
-std::vector<std::string> left_out(const VerifyResult& r) {
+std::vector<std::string> left_out(const Verified& verified) {
+  const auto& r = verified.result;
   std::vector<std::string> lines;
   if (!comparable(r)) return lines;
+  if (r.batch_size < verified.batch_size)
+    lines.push_back("batches of " + format_counted(static_cast<std::size_t>(r.batch_size), "example") +
+                    " are compared: in those of the config a token's choice lies within rounding of a tie whatever the seed");
   if (r.seeds_passed_over > 0)
     lines.push_back("seed " + std::to_string(r.seed) +
                     " is compared: a token's choice of experts lies within rounding of a tie in the first step of " +
@@ -145,7 +151,7 @@ int verify(const VerifyOptions& options, const CommonOptions& common) {
   for (const auto& file : options.files) {
     if (interrupted) break;
     for (const auto& [name, config] : runs_to_verify(file, common.overrides)) {
-      const Verified verified{name, load_libtorch().verify(config, request)};
+      const Verified verified{name, load_libtorch().verify(config, request), config.train.batch_size};
       interrupted = stop_requested();  // in the middle: the sides did not take the same steps
       if (interrupted) break;
       const bool agree = agrees(verified.result);
@@ -159,7 +165,7 @@ int verify(const VerifyOptions& options, const CommonOptions& common) {
       if (comparable(verified.result) && (options.files.size() == 1 || !agree || common.verbosity > 0))
         print_parameters(verified.result, common);
       print_text(sentence(verified));
-      for (const auto& line : left_out(verified.result)) print_text("  " + line);
+      for (const auto& line : left_out(verified)) print_text("  " + line);
     }
   }
   if (common.json) print_json(out);

@@ -64,7 +64,9 @@ class Words(CompletionTest):
         listed = [row["activation"] for row in json.loads(self.ok("list", "activations", "--json").stdout) if "parameter" not in row]
         self.assertEqual(set(self.asked("xor", "model.ffn.activation=")), {"model.ffn.activation=" + name for name in listed})
         self.assertEqual(set(self.asked("xor", "model.ffn.activation=relu,sig")), {"model.ffn.activation=relu,sigmoid"})
-        self.assertEqual(set(self.asked("xor", "compute.tf32=")), {"compute.tf32=true", "compute.tf32=false"})
+        self.assertEqual(
+            set(self.asked("xor", "compute.precision=")), {"compute.precision=float32", "compute.precision=tf32", "compute.precision=bfloat16"}
+        )
         self.assertLess({"model.ffn.kind=moe", "model.ffn.kind=gated"}, set(self.asked("xor", "model.ffn.kind=")))
         self.assertEqual(list(self.asked("xor", "train.steps=")), ["train.steps=1000"])
 

@@ -65,6 +65,7 @@ inline RunConfig read_back(const Json& json, const std::string& what) {
 // What a key needs beside it to be taken.
 inline void let_act(Json& json, const std::string& path) {
   if (path.find(".rotary_") != std::string::npos) json["model"]["positions"] = "rotary";
+  if (path == "train.accumulate") json["train"]["batch_size"] = 8;
 }
 
 // `config` with the value of a choice at its path.

@@ -7,10 +7,13 @@
 
 namespace ffn {
 
+/// "cpu", "cuda" or "cuda:N"
+bool is_device(const std::string& name);
+
 struct ComputeConfig {
   std::string engine = "auto";
   std::string device = "cpu";
-  bool tf32 = false;
+  std::string precision = "float32";
   std::optional<std::int64_t> threads;
   void describe(FieldVisitor& v);
 

@@ -46,6 +46,8 @@ std::string not_covered(const ModelConfig& model) {
 std::string not_covered(const RunConfig& config) {
   const std::string lacks = not_covered(config.model);
   if (!lacks.empty()) return lacks;
+  if (config.train.accumulate > 1) return "train.accumulate";
+  if (config.compute.precision == "bfloat16") return "bfloat16";
   return std::visit([](const auto& loss) { return loss.kFused ? "" : only_nn("loss", loss.kName); }, config.loss());
 }
 

@@ -170,6 +170,12 @@ void TargetConfig::describe(FieldVisitor& v) {
 void TrainConfig::describe(FieldVisitor& v) {
   v.integer({"steps", "optimizer steps"}, steps, at_least(std::int64_t{1}));
   v.integer({"batch_size", "examples B per step"}, batch_size, between(std::int64_t{1}, 1 << 20));
+  v.integer({"accumulate",
+             "parts of a batch that are computed one after the other: the same step, up to rounding, in less memory. "
+             "Auxiliary losses of mixtures are those of a part"},
+            accumulate, at_least(std::int64_t{1}));
+  v.require(batch_size % accumulate == 0, "accumulate",
+            std::to_string(batch_size) + " examples cannot be divided into " + std::to_string(accumulate) + " equal parts", {"batch_size"});
   v.integer({"eval_every", "steps between evaluations; the first is before training, the last after it"}, eval_every,
             at_least(std::int64_t{1}));
   v.optional_integer(

@@ -130,6 +130,7 @@ constexpr std::int64_t kEvalExamples = 512;  ///< where there is no end of them
 struct TrainConfig {
   std::int64_t steps = 1000;
   std::int64_t batch_size = 64;
+  std::int64_t accumulate = 1;
   std::int64_t eval_every = 100;
   std::optional<std::int64_t> eval_examples = kEvalExamples;  ///< all if not set, which is for data that has an end
   std::int64_t checkpoint_every = 1000;

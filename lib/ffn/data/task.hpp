@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <variant>
 #include <vector>
 
 #include "ffn/config/task_config.hpp"
@@ -35,6 +36,21 @@ struct BatchPlace {
   std::int64_t* groups = nullptr;  ///< (B), where they are asked for
 };
 
+/// Batches that a device can draw by itself, as tensors, with the bits of Task::write_batch(). Each is a function of words of the run's
+/// Philox streams.
+struct DrawnPatterns {  ///< of XorTask: stream 4·step the patterns, 4·step + 2 the flips of labels
+  std::int64_t bits;
+  double label_noise;
+};
+struct DrawnWindows {  ///< of TextTask: stream `step` has a window's number, from `before` on moved by `skipped`
+  struct Run {
+    std::int64_t starts, before, skipped;
+  };
+  std::vector<std::int64_t> text;
+  std::vector<Run> runs;
+};
+using DrawnBatches = std::variant<std::monostate, DrawnPatterns, DrawnWindows>;
+
 class Task {
  public:
   explicit Task(std::vector<DataSeeds> seeds) : seeds_(std::move(seeds)) {}
@@ -42,6 +58,9 @@ class Task {
   virtual TaskShape shape() const = 0;
   /// The batch that run `run` trains on at `step`.
   virtual void write_batch(std::size_t run, std::int64_t step, std::int64_t batch_size, const BatchPlace& to) const = 0;
+  /// How they can be drawn elsewhere; nothing where that is not written.
+  virtual DrawnBatches drawn_batches() const { return {}; }
+  std::uint64_t train_seed(std::size_t run) const { return seeds_[run].train; }
   /// The same as a set of its own.
   ExampleSet batch(std::size_t run, std::int64_t step, std::int64_t batch_size) const;
   /// The fixed validation set of at most so many examples per run.

@@ -33,16 +33,29 @@ void TextTask::write_window(std::size_t start, std::int64_t* inputs, std::int64_
 }
 
 void TextTask::write_batch(std::size_t run, std::int64_t step, std::int64_t batch_size, const BatchPlace& to) const {
-  const auto context = static_cast<std::size_t>(config_.context);
-  const auto& part = held_out_[run];
-  // A window and its last target lie on one side of the held-out part.
-  const auto starts_in = [&](std::size_t characters) { return characters > context ? characters - context : 0; };
-  const std::size_t before = starts_in(part.begin), starts = before + starts_in(corpus_.text.size() - part.end);
+  const auto windows = windows_of(run);
   RandomStream random(seeds(run).train, static_cast<std::uint64_t>(step));
   for (std::int64_t i = 0; i < batch_size; ++i) {
-    const std::size_t start = random.below(static_cast<std::uint32_t>(starts));
-    write_window(start < before ? start : start - before + part.end, to.tokens + i * config_.context, to.labels + i * config_.context);
+    const std::int64_t window = random.below(static_cast<std::uint32_t>(windows.starts));
+    const auto start = static_cast<std::size_t>(window < windows.before ? window : window + windows.skipped);
+    write_window(start, to.tokens + i * config_.context, to.labels + i * config_.context);
   }
+}
+
+// A window and its last target lie on one side of the held-out part.
+DrawnWindows::Run TextTask::windows_of(std::size_t run) const {
+  const auto& part = held_out_[run];
+  const auto starts_in = [&](std::size_t characters) {
+    return std::max<std::int64_t>(0, static_cast<std::int64_t>(characters) - config_.context);
+  };
+  const std::int64_t before = starts_in(part.begin);
+  return {before + starts_in(corpus_.text.size() - part.end), before, static_cast<std::int64_t>(part.end) - before};
+}
+
+DrawnBatches TextTask::drawn_batches() const {
+  DrawnWindows out{{corpus_.text.begin(), corpus_.text.end()}, {}};
+  for (std::size_t run = 0; run < held_out_.size(); ++run) out.runs.push_back(windows_of(run));
+  return out;
 }
 
 ExampleSet TextTask::validation(std::int64_t max_examples) const {

@@ -15,6 +15,7 @@ class TextTask final : public Task {
   TaskShape shape() const override;
   /// Windows at random places outside the held-out part; labels: the same moved by one character.
   void write_batch(std::size_t run, std::int64_t step, std::int64_t batch_size, const BatchPlace& to) const override;
+  DrawnBatches drawn_batches() const override;
   /// Windows side by side over the held-out part, evenly spread when there are more than asked for. One set for all runs unless each seed
   /// has its own part.
   ExampleSet validation(std::int64_t max_examples) const override;
@@ -23,6 +24,7 @@ class TextTask final : public Task {
   std::map<std::string, std::string> metadata(std::size_t run) const override;
 
  private:
+  DrawnWindows::Run windows_of(std::size_t run) const;
   void write_window(std::size_t start, std::int64_t* inputs, std::int64_t* labels) const;
 
   TextConfig config_;

@@ -1,5 +1,8 @@
 #include "ffn/layers/activation_torch.hpp"
 
+#include <map>
+#include <string>
+
 #include "ffn/kernels/isa.hpp"
 #include "ffn/kernels/kernels.hpp"
 
@@ -182,14 +185,34 @@ Tensor call(const FunctionCall& function, std::vector<Tensor> inputs, const Forw
   return Call::apply(inputs[0], inputs[1], inputs[2], &function, context.host_free);
 }
 
+namespace {
+
+// Undefined where LibTorch has no such kernel.
+Tensor by_own_kernel(const Activation& phi, const Tensor& z) {
+  using Kernel = Tensor (*)(const Tensor&);
+  static const std::map<std::string, Kernel> kernels{{"identity", [](const Tensor& x) { return x; }},
+                                                     {"relu", [](const Tensor& x) { return x.relu(); }},
+                                                     {"leaky_relu", [](const Tensor& x) { return torch::leaky_relu(x, 0.01); }},
+                                                     {"elu", [](const Tensor& x) { return torch::elu(x); }},
+                                                     {"gelu", [](const Tensor& x) { return torch::gelu(x); }},
+                                                     {"gelu_tanh", [](const Tensor& x) { return torch::gelu(x, "tanh"); }},
+                                                     {"silu", [](const Tensor& x) { return torch::silu(x); }},
+                                                     {"tanh", [](const Tensor& x) { return x.tanh(); }},
+                                                     {"sigmoid", [](const Tensor& x) { return x.sigmoid(); }}};
+  const auto kernel = phi.program ? kernels.end() : kernels.find(phi.name);
+  return kernel == kernels.end() ? Tensor() : kernel->second(z);
+}
+
+}  // namespace
+
 Tensor activate(const Activation& phi, const Tensor& z, const ForwardContext& context) {
+  if (OwnKernels::wanted()) {
+    if (Tensor y = by_own_kernel(phi, z); y.defined()) return y;
+  }
   return context.host_free ? ActivateAnywhere::apply(z, &phi) : Activate::apply(z, &phi);
 }
 
-namespace {
-
-// Philox4x32-10 (base/random.hpp) for `count` counters, in 64-bit integers of which the low 32 bits count.
-// counter words: (place / 4, site, step low, step high), key words: those of the run's seed; (R, blocks, 4).
+// In 64-bit integers, of which the low 32 bits count.
 Tensor philox_words(const Tensor& seeds, std::int64_t blocks, std::uint32_t site, const Tensor& step) {
   constexpr std::int64_t kLow = 0xFFFFFFFF;
   const auto low = [](const Tensor& x) { return x.bitwise_and(kLow); };
@@ -220,7 +243,9 @@ Tensor philox_words(const Tensor& seeds, std::int64_t blocks, std::uint32_t site
   return torch::stack({c0, c1, c2, c3}, -1);
 }
 
-// As kernels/dropout.hpp has it, in tensors: the mask's element i is word i of the run's Philox stream against the rate.
+namespace {
+
+// As the dropout of kernels/kernels.hpp, in tensors: the mask's element i is word i of the run's Philox stream against the rate.
 Tensor dropout_mask_anywhere(const ForwardContext& context, std::uint32_t site, std::int64_t per_run) {
   const Tensor words = philox_words(context.seeds, (per_run + 3) / 4, site, context.step_number);
   const Tensor bits = words.flatten(1).narrow(1, 0, per_run);                          // (R, per_run)

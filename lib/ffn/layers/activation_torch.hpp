@@ -25,6 +25,10 @@ Tensor dropout(const Tensor& h, const ForwardContext& context, std::uint32_t sit
 /// What dropout() multiplies a tensor of this shape (R, …) by: 0 or 1/(1 - rate). Of the dtype of `like`.
 Tensor dropout_mask(const Tensor& like, const ForwardContext& context, std::uint32_t site, torch::IntArrayRef shape);
 
+/// Philox4x32-10 (base/random.hpp) as tensor operations: words (R, blocks, 4) of the counters (block, site, step) under the seeds (R);
+/// step: (1) or (R, 1). All int64.
+Tensor philox_words(const Tensor& seeds, std::int64_t blocks, std::uint32_t site, const Tensor& step);
+
 /// Draws of shape (R, …), functions of the run's dropout seed, `site`, the step and the element's place in its run: uniform on [0, 1),
 /// standard normal.
 Tensor uniform_draws(const Tensor& like, const ForwardContext& context, std::uint32_t site, torch::IntArrayRef shape);

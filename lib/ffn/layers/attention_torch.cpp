@@ -37,7 +37,8 @@ Tensor AttentionImpl::forward(const Tensor& x, std::int64_t t) {
   return output_(scores_.defined() ? by_position(x, t) : by_content(x, t));
 }
 
-Tensor AttentionImpl::masked_softmax(const Tensor& scores) const {
+Tensor AttentionImpl::masked_softmax(const Tensor& given) const {
+  const Tensor scores = widened(given);
   if (!causal_) return scores.softmax(-1);
   const auto t = scores.size(-1);
   const Tensor mask = torch::ones({t, t}, scores.options().dtype(torch::kBool)).triu(1);  // true where a position must not look
@@ -57,8 +58,13 @@ Tensor AttentionImpl::by_content(const Tensor& x, std::int64_t t) {
     q = turn(q);
     k = turn(k);
   }
-  const Tensor scores = torch::bmm(q * scale, k.transpose(1, 2));             // (R·B·H, T, T)
-  const Tensor mixed = torch::bmm(masked_softmax(scores), split(value_(x)));  // (R·B·H, T, D/H)
+  const auto mix = [&](const Tensor& v) {  // (R·B·H, T, D/H)
+    const auto by_sequence = [&](const Tensor& y) { return y.view({runs * batch, heads_, t, head_width_}); };
+    if (kHasFusedAttention && OwnKernels::wanted()) return fused_attention(by_sequence(q), by_sequence(k), by_sequence(v), causal_);
+    const Tensor scores = torch::bmm(q * scale, k.transpose(1, 2));  // (R·B·H, T, T)
+    return torch::bmm(masked_softmax(scores), v);
+  };
+  const Tensor mixed = mix(split(value_(x)));
   return mixed.reshape({runs, batch, heads_, t, head_width_}).transpose(2, 3).reshape({runs, batch * t, heads_ * head_width_});
 }
 

@@ -25,7 +25,7 @@ class AttentionImpl final : public RunModule {
   Tensor forward(const Tensor& x, std::int64_t sequence_length);
 
  private:
-  Tensor masked_softmax(const Tensor& scores) const;  // (…, T, T) → (…, T, T)
+  Tensor masked_softmax(const Tensor& given) const;  // (…, T, T) → (…, T, T)
   Tensor by_content(const Tensor& x, std::int64_t t);
   Tensor by_position(const Tensor& x, std::int64_t t);
 

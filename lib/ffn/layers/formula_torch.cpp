@@ -62,22 +62,22 @@ Tensor evaluate(const FormulaGraph& graph, const FormulaPlace& place, const Tens
         y = call(*node.function, all_inputs(), context);
         break;
       case FormulaOp::layer_norm:
-        y = torch::layer_norm(in(0), {node.width}, {}, {}, graph.epsilon);
+        y = torch::layer_norm(widened(in(0)), {node.width}, {}, {}, graph.epsilon);
         break;
       case FormulaOp::rms_norm:
-        y = in(0) * torch::rsqrt(in(0).square().mean(-1, /*keepdim=*/true) + graph.epsilon);
+        y = widened(in(0)) * torch::rsqrt(widened(in(0)).square().mean(-1, /*keepdim=*/true) + graph.epsilon);
         break;
       case FormulaOp::softmax:
-        y = in(0).softmax(-1);
+        y = widened(in(0)).softmax(-1);
         break;
       case FormulaOp::top_k:
         y = top_k(in(0), node.kept);
         break;
       case FormulaOp::sum:
-        y = in(0).sum(-1, /*keepdim=*/true);
+        y = widened(in(0)).sum(-1, /*keepdim=*/true);
         break;
       case FormulaOp::mean:
-        y = in(0).mean(-1, /*keepdim=*/true);
+        y = widened(in(0)).mean(-1, /*keepdim=*/true);
         break;
       case FormulaOp::concat: {
         std::vector<Tensor> parts;
@@ -164,7 +164,7 @@ Tensor FormulaExpertsImpl::forward(const Tensor& x, const std::vector<std::int64
   FormulaPlace place;
   place.drop = drop;
   for (const auto& p : parameters_) place.parameters.push_back(p.flatten(0, 1));
-  Tensor group = torch::empty({x.size(0)}, torch::kInt64);  // of each row
+  Tensor group = torch::empty({x.size(0)}, x.options().dtype(torch::kInt64));  // of each row
   for (std::size_t g = 0; g + 1 < offsets.size(); ++g)
     group.narrow(0, offsets[g], offsets[g + 1] - offsets[g]).fill_(static_cast<std::int64_t>(g));
   place.product = [&](const Tensor& rows, const Tensor& weight, const Tensor& bias) {

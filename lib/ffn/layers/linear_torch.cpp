@@ -66,7 +66,8 @@ Tensor LinearImpl::forward(const Tensor& x) {
 }
 
 Tensor grouped_product(const Tensor& x, const Tensor& weight, const Tensor& bias, const std::vector<std::int64_t>& offsets) {
-  return GroupedProduct::apply(x, weight, bias.defined() ? bias : x.new_empty({0}), offsets);
+  const auto dtype = ProductPrecision::is_lowered(x.device()) ? torch::kBFloat16 : x.scalar_type();
+  return GroupedProduct::apply(x.to(dtype), weight.to(dtype), bias.defined() ? bias.to(dtype) : x.new_empty({0}), offsets);
 }
 
 GroupedLinearImpl::GroupedLinearImpl(std::int64_t num_runs, std::int64_t num_experts, std::int64_t d_in, std::int64_t d_out, bool with_bias)

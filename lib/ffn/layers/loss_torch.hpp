@@ -8,7 +8,7 @@ namespace ffn::nn {
 
 struct LossValue {
   Tensor mean;     ///< (R), differentiable: over the scored positions of each run
-  Tensor correct;  ///< (R) count: of classes, those whose largest output is the label's; else 0
+  Tensor correct;  ///< (R) count: of classes, those whose largest output is the label's; else 0. Of a training step by OwnKernels undefined
   Tensor scored;   ///< (R) count
 };
 

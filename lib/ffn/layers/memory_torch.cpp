@@ -31,6 +31,7 @@ MemoryImpl::MemoryImpl(std::int64_t num_runs, std::int64_t d_model, const Memory
 
 MemoryImpl::Found MemoryImpl::find(const Tensor& x, const ForwardContext& context) {
   const auto runs = x.size(0), tokens = x.size(1), heads = config_.heads, n = config_.keys, half = config_.key_width / 2, k = config_.top_k;
+  const ProductPrecision full(false, x.device());
   Tensor query = query_(x).view({runs, tokens * heads, config_.key_width});
   if (!norm_.is_empty()) query = norm_(query);
   query = query.view({runs, tokens, heads, 2, half}).permute({0, 2, 3, 1, 4}).reshape({runs * heads * 2, tokens, half});

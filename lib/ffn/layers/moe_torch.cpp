@@ -56,6 +56,28 @@ struct Dispatch {
   std::vector<std::int64_t> offsets;  ///< R·E + 1
 };
 
+// The same on a device: one wait, for the offsets.
+Dispatch sort_on_device(const Tensor& expert, std::int64_t num_experts) {
+  const Tensor runs = torch::arange(expert.size(0), expert.options()).unsqueeze(1);
+  const auto [sorted, order] = (expert + runs * num_experts).flatten().sort(/*stable=*/true, /*dim=*/0, /*descending=*/false);
+  const Tensor groups = torch::arange(expert.size(0) * num_experts + 1, expert.options());
+  const Tensor offsets = torch::searchsorted(sorted, groups).to(torch::kCPU);
+  const auto* begin = offsets.data_ptr<std::int64_t>();
+  const Tensor place = torch::empty_like(order).scatter_(0, order, torch::arange(order.size(0), order.options()));
+  return {order, place, {begin, begin + offsets.numel()}};
+}
+
+// Rows in another order, whose gradients are rows in another order, too; an index's would be added up.
+struct Reordered : torch::autograd::Function<Reordered> {
+  static Tensor forward(torch::autograd::AutogradContext* ctx, const Tensor& rows, const Tensor& order, const Tensor& place) {
+    ctx->save_for_backward({place});
+    return rows.index_select(0, order);
+  }
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* ctx, const torch::autograd::variable_list& gradients) {
+    return {gradients[0].index_select(0, ctx->get_saved_variables()[0]), Tensor(), Tensor()};
+  }
+};
+
 // A counting sort: stable, linear, and a run's order does not depend on its neighbours.
 Dispatch sort_by_expert(const Tensor& expert, std::int64_t num_experts) {
   const auto runs = expert.size(0), per_run = expert.numel() / runs;
@@ -80,21 +102,30 @@ Dispatch sort_by_expert(const Tensor& expert, std::int64_t num_experts) {
 }  // namespace
 
 FfnOutput MoEImpl::forward(const Tensor& x, const ForwardContext& context) {
-  const Routing routing = router_->forward(x, context);
-  Tensor y = context.host_free ? by_all(x, routing, context) : by_groups(x, routing, context);
+  const Routing routing = [&] {
+    const ProductPrecision full(false, x.device());
+    return router_->forward(widened(x), context);
+  }();
+  Tensor y = context.host_free && !context.waits ? by_all(x, routing, context) : by_groups(x, routing, context);
   if (shared_) y = y + shared_->forward(x, context).y;
   return {y, routing.auxiliary, routing.load};
 }
 
 Tensor MoEImpl::by_groups(const Tensor& x, const Routing& routing, const ForwardContext& context) {
   const auto runs = x.size(0), tokens = x.size(1), d_model = x.size(2), count = routing.expert.size(1);
-  const Dispatch dispatch = sort_by_expert(routing.expert, num_experts_);
-
-  // One table of all runs' tokens, each run's numbers shifted to its part.
-  const Tensor shift = torch::arange(runs, routing.token.options()).mul_(tokens).unsqueeze(1);
-  const Tensor token = (routing.token + shift).flatten().index_select(0, dispatch.order);
-  const Tensor sorted = x.reshape({runs * tokens, d_model}).index_select(0, token);  // (R·M, D)
-  const auto drop = [&](const Tensor& h, std::uint32_t site) {                       // (R·M, W)
+  const Dispatch dispatch = context.host_free ? sort_on_device(routing.expert, num_experts_) : sort_by_expert(routing.expert, num_experts_);
+  const auto rows_by_expert = [&] {  // (R·M, D)
+    if (context.host_free && routing.per_token > 0) {
+      const Tensor rows = x.unsqueeze(2).expand({runs, tokens, routing.per_token, d_model}).reshape({-1, d_model});
+      return Reordered::apply(rows, dispatch.order, dispatch.place);
+    }
+    // One table of all runs' tokens, each run's numbers shifted to its part.
+    const Tensor shift = torch::arange(runs, routing.token.options()).mul_(tokens).unsqueeze(1);
+    const Tensor token = (routing.token + shift).flatten().index_select(0, dispatch.order);
+    return x.reshape({runs * tokens, d_model}).index_select(0, token);
+  };
+  const Tensor sorted = rows_by_expert();
+  const auto drop = [&](const Tensor& h, std::uint32_t site) {  // (R·M, W)
     return dropout(h.reshape({runs, count, -1}), context, site).reshape_as(h);
   };
   Tensor result;  // (R·M, D)
@@ -105,7 +136,8 @@ Tensor MoEImpl::by_groups(const Tensor& x, const Routing& routing, const Forward
     result = experts_->output(drop(hidden, site_), dispatch.offsets);
   }
 
-  const Tensor returned = result.index_select(0, dispatch.place).reshape({runs, count, d_model});
+  const Tensor back = context.host_free ? Reordered::apply(result, dispatch.place, dispatch.order) : result.index_select(0, dispatch.place);
+  const Tensor returned = back.reshape({runs, count, d_model});
   return routing.add_up(returned * routing.weight.unsqueeze(-1), tokens);  // (R, N, D)
 }
 

@@ -28,8 +28,8 @@ TORCH_MODULE(Experts);
 /// y_n = Σ over the triples (n, e, weight) of weight · expert e(x_n). Tokens are sorted by expert, each expert works on its rows at once,
 /// and the results return to their tokens, whatever the load (Gale et al. 2022, MegaBlocks, arXiv:2211.15841); what a router drops beyond
 /// its capacity has a weight of 0. Shared experts add one FFN of all tokens. How many
-/// rows an expert gets is known to the host only after a wait; where the context is host_free, every expert works on every token instead
-/// and weights of 0 leave out what was not chosen: E/K times the work, the same sum.
+/// rows an expert gets is known to the host only after a wait; where the context is host_free and may not wait, every expert works on every
+/// token instead and weights of 0 leave out what was not chosen: E/K times the work, the same sum.
 class MoEImpl final : public FeedForward {
  public:
   MoEImpl(std::int64_t num_runs, std::int64_t d_model, const MoeConfig& config, std::uint32_t site = 0);

@@ -34,8 +34,9 @@ NetworkImpl::NetworkImpl(std::int64_t num_runs, const ModelConfig& config, const
 Tensor NetworkImpl::embed(const Tensor& tokens, const ForwardContext& context) {
   const auto runs = tokens.size(0), batch = tokens.size(1), length = tokens.size(2), vocabulary = embedding_.size(1),
              d = embedding_.size(2);
-  Tensor x;  // (R, B·T, D)
-  if (context.host_free) {
+  Tensor x;                                // (R, B·T, D)
+  constexpr std::int64_t kManyRows = 512;  // from here on the index's backward pass, which sorts the tokens, is less work than a product
+  if (context.host_free && !(OwnKernels::wanted() && vocabulary >= kManyRows)) {
     x = torch::bmm(one_hot(tokens.reshape({runs, batch * length}), vocabulary, embedding_.scalar_type()), embedding_);
   } else {
     // One table of all runs' rows, each run's ids shifted to its part.
@@ -51,7 +52,7 @@ Tensor NetworkImpl::embed(const Tensor& tokens, const ForwardContext& context) {
 NetworkOutput NetworkImpl::forward(const Tensor& inputs, const ForwardContext& given) {
   ForwardContext context = given;
   const auto length = context.sequence_length = task_.tokens ? inputs.size(2) : 1;
-  Tensor x = task_.tokens ? embed(inputs, context) : projection_(inputs);
+  Tensor x = task_.tokens ? embed(inputs, context) : widened(projection_(inputs));
   NetworkOutput network;
   for (auto& block : blocks_) {
     FfnOutput out = block(x, length, context);
@@ -64,7 +65,7 @@ NetworkOutput NetworkImpl::forward(const Tensor& inputs, const ForwardContext& g
   }
   for (auto& loss : network.auxiliary) loss = loss / static_cast<double>(blocks_.size());
   if (!final_norm_.is_empty()) x = final_norm_(x);
-  network.outputs = head_.is_empty() ? tied_head_(x, embedding_) : head_(x);
+  network.outputs = widened(head_.is_empty() ? tied_head_(x, embedding_) : head_(x));
   return network;
 }
 

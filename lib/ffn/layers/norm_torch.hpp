@@ -12,7 +12,7 @@ namespace ffn::nn {
 class NormImpl final : public RunModule {
  public:
   NormImpl(std::int64_t num_runs, std::int64_t d_model, const NormConfig& config);
-  Tensor forward(const Tensor& x);
+  Tensor forward(const Tensor& in);
 
  private:
   bool rms_;

@@ -34,7 +34,6 @@ ParameterRow::ParameterRow(RunModule& module, const torch::TensorOptions& option
   for (const auto& [owner, prefix] : modules) {
     for (auto& p : owner->named_parameters(/*recurse=*/false)) {
       Tensor place = view(values_, *entry);
-      place.copy_(p.value());
       p.value().set_data(place);
       p.value().mutable_grad() = view(gradients_, *entry);
       ++entry;

@@ -25,6 +25,7 @@ Tensor Routing::add_up(const Tensor& rows, std::int64_t num_tokens) const {
 }
 
 Tensor Routing::dense(const Tensor& values, std::int64_t num_tokens, std::int64_t num_experts) const {
+  const ProductPrecision full(false, values.device());
   return add_up(values.unsqueeze(-1) * columns(expert, num_experts, values), num_tokens);
 }
 

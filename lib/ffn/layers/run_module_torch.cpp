@@ -4,6 +4,16 @@
 
 namespace ffn::nn {
 
+namespace {
+
+thread_local bool own_kernels_wanted = false;
+
+}  // namespace
+
+OwnKernels::OwnKernels(bool wanted) : before_(own_kernels_wanted) { own_kernels_wanted = wanted; }
+OwnKernels::~OwnKernels() { own_kernels_wanted = before_; }
+bool OwnKernels::wanted() { return own_kernels_wanted; }
+
 ForwardContext training_context(const std::vector<double>& rates, const std::vector<std::uint64_t>& seeds, std::int64_t step) {
   ForwardContext context;
   context.training = true;

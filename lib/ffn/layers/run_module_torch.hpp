@@ -18,12 +18,12 @@ class RunModule : public torch::nn::Module {
   const ParameterSpec& spec(const std::string& name) const { return specs_.at(name); }
 
  protected:
-  /// A parameter of shape (R, shape…), zero until initialised.
+  /// A parameter of shape (R, shape…), which gets its memory from a ParameterRow.
   Tensor parameter(const ParameterSpec& spec) {
     auto shape = spec.shape;
     shape.insert(shape.begin(), num_runs_);
     specs_.insert({spec.name, spec});
-    return register_parameter(spec.name, torch::zeros(shape));
+    return register_parameter(spec.name, torch::zeros({}).expand(shape));
   }
   /// Undefined for no parameter.
   Tensor parameter(const std::optional<ParameterSpec>& spec) { return spec ? parameter(*spec) : Tensor(); }
@@ -38,6 +38,7 @@ class RunModule : public torch::nn::Module {
 struct ForwardContext {
   bool training = false;
   bool host_free = false;            ///< no operation may wait for the host or use its kernels: what a GPU needs, and a captured step
+  bool waits = false;                ///< all the same, mixtures wait for how many rows each expert gets: worth it where these are many
   std::int64_t sequence_length = 1;  ///< T: token n of a run stands in its sequence n/T
   Tensor step_number;                ///< (1) int64: selects the dropout masks
   Tensor rates;                      ///< (R) float64: share of the hidden layer that is dropped; undefined where no run drops any
@@ -47,6 +48,20 @@ struct ForwardContext {
   /// of the last one's score: (R, N), 0 where they tie; and memories likewise for slots, as a difference: (R, H, N).
   std::vector<Tensor>* margins = nullptr;
   bool drops() const { return training && rates.defined(); }
+};
+
+/// While one lives that says so, layers and losses compute with LibTorch's own kernels where it has them: fewer launches, and fewer
+/// tensors kept for the backward pass. Their bits are not those of the CPU's promise, so this is for devices. Of the calling thread.
+class OwnKernels {
+ public:
+  explicit OwnKernels(bool wanted);
+  ~OwnKernels();
+  OwnKernels(const OwnKernels&) = delete;
+  OwnKernels& operator=(const OwnKernels&) = delete;
+  static bool wanted();
+
+ private:
+  bool before_;
 };
 
 /// Training context on the CPU; no rate above 0 means no dropout in the feed-forward layers.

@@ -37,10 +37,13 @@ std::vector<EngineShare> engine_shares(const Study& study) {
     auto share = std::find_if(shares.begin(), shares.end(), [&](const EngineShare& s) {
       return s.engine == choice.name() && s.device == device && s.reason == choice.reason;
     });
-    if (share == shares.end()) share = shares.insert(share, {choice.name(), device, choice.reason, 0, 0});
+    if (share == shares.end()) share = shares.insert(share, {choice.name(), device, choice.reason, 0, 0, 0, 0});
     share->runs += study.seeds.size();
-    if (!variant.config.compute.on_cpu())
-      share->stack = std::max(share->stack, stack_width(variant.config, task_shape(variant.config.task), gpu_bytes_of(device)));
+    if (variant.config.compute.on_cpu()) continue;
+    const auto shape = task_shape(variant.config.task);
+    share->stack = std::max(share->stack, stack_width(variant.config, shape, gpu_bytes_of(device)));
+    share->bytes = std::max(share->bytes, least_memory(variant.config, shape).total());
+    share->host_bytes = std::max(share->host_bytes, least_host_memory(variant.config, shape));
   }
   return shares;
 }

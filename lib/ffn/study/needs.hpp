@@ -20,6 +20,8 @@ struct EngineShare {
   std::string engine, device, reason;
   std::size_t runs = 0;
   std::int64_t stack = 0;  ///< on a GPU: how many runs train as one stack at most
+  double bytes = 0;        ///< on a GPU: what one of them takes there at least, and
+  double host_bytes = 0;   ///< on the host
 };
 std::vector<EngineShare> engine_shares(const Study& study);
 

@@ -214,6 +214,90 @@ void bench_ffns(const BenchRequest& request, const std::function<void(const Meas
   }
 }
 
+/// Forward and backward of one FFN as it trains: by the fused engine where that covers it, else by LibTorch.
+class SizedFfn {
+ public:
+  SizedFfn(const FfnConfig& config, const BenchRequest& request, const torch::Device& device)
+      : lowered_(request.compute.precision == "bfloat16"),
+        on_device_(device.is_cuda() || lowered_),
+        module_(nn::make_ffn(1, request.d_model, config, 0)),
+        row_(*module_, torch::TensorOptions(torch::kFloat32).device(device)),
+        x_(torch::randn({1, request.tokens, request.d_model}).to(device).requires_grad_()),
+        dy_(torch::randn({1, request.tokens, request.d_model}).to(device)) {
+    std::vector<float> start(static_cast<std::size_t>(row_.layout().width()));
+    row_.layout().initialise(1, start.data());
+    const torch::NoGradGuard no_grad;
+    row_.values()[0].copy_(torch::from_blob(start.data(), {row_.layout().width()}));
+    context_.host_free = on_device_;
+  }
+
+  Work work() {
+    return [this] {
+      const nn::OwnKernels kernels(on_device_);
+      x_.mutable_grad() = torch::Tensor();
+      const auto y = [&] {
+        const ProductPrecision precision(lowered_, x_.device());
+        return module_->forward(x_, context_).y;
+      }();
+      y.backward(dy_.to(y.scalar_type()));
+    };
+  }
+
+ private:
+  bool lowered_, on_device_;
+  std::shared_ptr<nn::FeedForward> module_;
+  nn::ParameterRow row_;
+  torch::Tensor x_, dy_;
+  nn::ForwardContext context_;
+};
+
+// Plain, gated, mixture and formula at about the same work per token, and the product of that shape beside them.
+void bench_sized_ffns(const BenchRequest& request, const torch::Device& device, const std::function<void(const Measurement&)>& emit) {
+  const auto d = request.d_model, f = request.d_ff > 0 ? request.d_ff : 4 * d;
+  MoeConfig mixture;
+  mixture.d_ff = std::max<std::int64_t>(1, f / mixture.top_k);
+  const std::pair<const char*, FfnConfig> kinds[] = {{"positionwise", sized<PositionwiseConfig>(f)},
+                                                     {"gated", sized<GatedConfig>(std::max<std::int64_t>(1, 2 * f / 3))},
+                                                     {"moe", mixture},
+                                                     {"formula normformer", as_formula("normformer", f)}};
+  const bool lowered = request.compute.precision == "bfloat16";
+  const auto options = torch::TensorOptions(lowered ? torch::kBFloat16 : torch::kFloat32).device(device);
+  const torch::Tensor a = torch::randn({request.tokens, d}).to(options), b = torch::randn({d, f}).to(options);
+  torch::Tensor c = torch::empty({request.tokens, f}, options);
+  const auto waits = [&](Work work) -> Work {
+    if (!device.is_cuda()) return work;
+    return [work = std::move(work), index = device.index()] {
+      work();
+      torch::cuda::synchronize(index);
+    };
+  };
+  const auto product = waits([&] {
+    const torch::NoGradGuard no_grad;
+    at::mm_out(c, a, b);
+  });
+  for (const auto& [name, config] : kinds) {
+    if (request.stop && request.stop()) return;
+    const bool fused = !device.is_cuda() && !lowered;
+    std::unique_ptr<FfnBench> by_hand;
+    std::unique_ptr<SizedFfn> by_torch;
+    if (fused) by_hand = std::make_unique<FfnBench>(config, d, request.tokens);
+    else by_torch = std::make_unique<SizedFfn>(config, request, device);
+    const auto t = medians({product, waits(fused ? by_hand->fused() : by_torch->work())}, request.seconds);
+    const auto cost = ffn_cost(config, d);
+    const auto tokens = static_cast<double>(request.tokens);
+    const double flops = 3.0 * static_cast<double>(cost.flops), peak = 2 * tokens * static_cast<double>(d * f) / t[0];
+    emit({"ffn of one size",
+          name,
+          {{"ms", t[1] * 1e3},
+           {"tokens_per_s", tokens / t[1]},
+           {"flops_per_s", flops * tokens / t[1]},
+           {"product_flops_per_s", peak},
+           {"share_of_product", flops * tokens / t[1] / peak},
+           {"flops_per_token", flops},
+           {"parameter_bytes", 4.0 * static_cast<double>(cost.parameters)}}});
+  }
+}
+
 double resident_bytes() {
 #if defined(__GLIBC__)
   ::malloc_trim(0);  // what was freed counts no more
@@ -299,7 +383,8 @@ RunConfig xor_config(std::int64_t d_model, std::int64_t d_ff, std::int64_t batch
 
 }  // namespace
 
-void run_bench(const BenchRequest& request, const std::function<void(const Measurement&)>& emit) {
+void run_bench(const BenchRequest& request, const torch::Device& device, const std::function<void(const Measurement&)>& emit) {
+  if (request.d_model > 0) return bench_sized_ffns(request, device, emit);
   const auto wanted = [&](const char* group) {
     return request.groups.empty() || std::find(request.groups.begin(), request.groups.end(), group) != request.groups.end();
   };

@@ -37,7 +37,9 @@ class TrainingEngine final : public Engine {
     if (choice.fused) return out;
     auto& libtorch = load_libtorch();
     const auto versions = libtorch.info();
-    out.libtorch = versions.version + (config.compute.on_cpu() ? ", " + versions.blas : config.compute.tf32 ? ", TF32" : "");
+    out.libtorch = versions.version + (config.compute.on_cpu() ? ", " + versions.blas : "");
+    if (config.compute.precision == "bfloat16" || (config.compute.precision == "tf32" && !config.compute.on_cpu()))
+      out.libtorch += ", " + config.compute.precision;
     out.device = libtorch.device_text(config.compute.device, worker_);
     return out;
   }

@@ -155,6 +155,7 @@ struct VerifyResult {
   std::int64_t steps = 0;                    ///< that were compared; 0 with near_ties: of no seed could any be
   std::int64_t seed = 0;                     ///< of the run that was compared
   std::int64_t seeds_passed_over = 0;        ///< before it: theirs have near ties in the first step
+  std::int64_t batch_size = 0;               ///< with which it was: the config's, or fewer where every seed's first step has near ties
   std::int64_t near_ties = 0;                ///< tokens of step `steps` + 1 whose choice of experts is within rounding of a tie
   std::int64_t validation_near_ties = 0;     ///< of the validation set: its loss is not compared then
   std::string device = {};                   ///< where LibTorch was tried in the fused engine's place: "cuda (NVIDIA …)"; else empty
@@ -163,15 +164,18 @@ struct VerifyResult {
 
 /// One figure of `ffn-train bench`, or several that belong together.
 struct Measurement {
-  std::string group;  ///< "product", "ffn" or "steps"
+  std::string group;  ///< "product", "ffn", "ffn of one size" or "steps"
   std::string name;   ///< what was measured
   std::vector<std::pair<std::string, double>> values;
 };
 
 struct BenchRequest {
   std::vector<std::string> groups;  ///< of Measurement; empty: all
-  double seconds = 0.3;             ///< to spend on each figure
-  std::function<bool()> stop;       ///< asked between figures
+  /// Feed-forward layers of one size instead of many small ones, where d_model is above 0; d_ff 0: four times that.
+  std::int64_t d_model = 0, d_ff = 0, tokens = 512;
+  ComputeConfig compute = {};  ///< device and precision of those
+  double seconds = 0.3;        ///< to spend on each figure
+  std::function<bool()> stop;  ///< asked between figures
 };
 
 enum class LogLevel { debug, info, warning };
@@ -210,6 +214,6 @@ void log_libtorch_with(std::function<void(LogLevel, const std::string&)> log);
 /// The symbol that the library exports; the text must equal the program's own, so that an old library is refused.
 using CreateLibTorch = LibTorch* (*)(const char* interface_version);
 inline constexpr const char* kCreateLibTorchSymbol = "ffn_create_libtorch";
-inline constexpr const char* kInterfaceVersion = "ffn-libtorch 8";
+inline constexpr const char* kInterfaceVersion = "ffn-libtorch 9";
 
 }  // namespace ffn

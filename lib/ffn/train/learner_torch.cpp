@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "ffn/base/random.hpp"
+#include "ffn/config/accounting.hpp"
 #include "ffn/layers/loss_torch.hpp"
 #include "ffn/train/cohort_config.hpp"
 
@@ -27,15 +28,29 @@ nn::ForwardContext context_of(const std::vector<RunConfig>& runs, std::int64_t w
   }
   auto context = nn::training_context(rates, seeds, 0);
   context.host_free = options.host_free;
+  context.waits = options.waits;
   context.step_number = context.step_number.to(options.device);
   context.seeds = context.seeds.to(options.device);
   if (context.rates.defined()) context.rates = context.rates.to(options.device);
   return context;
 }
 
-TorchOptions completed(TorchOptions options, std::size_t num_runs) {
-  options.host_free = options.host_free || options.device.is_cuda();
-  options.stack_width = std::max(options.stack_width, static_cast<std::int64_t>(num_runs));
+// What computing every expert on every token would take more than those that it goes to, of all blocks, forward and backward, in FLOPs.
+double wasted_flops(const RunConfig& run, std::int64_t tokens) {
+  const auto* mixture = std::get_if<MoeConfig>(&run.model.ffn);
+  if (!mixture) return 0;
+  const double other = static_cast<double>(mixture->num_experts) / static_cast<double>(mixture->top_k) - 1;
+  return 3 * other * static_cast<double>(run.model.blocks * tokens * ffn_cost(run.model.ffn, run.model.d_model).flops);
+}
+
+TorchOptions completed(TorchOptions options, const std::vector<RunConfig>& runs, const TaskShape& shape) {
+  options.bfloat16 = runs.at(0).compute.precision == "bfloat16" && options.dtype == torch::kFloat32;
+  options.own_kernels = options.own_kernels || options.device.is_cuda() || options.bfloat16;
+  options.host_free = options.host_free || options.own_kernels;
+  options.stack_width = std::max(options.stack_width, static_cast<std::int64_t>(runs.size()));
+  constexpr double kWorthWaiting = 1e10;  // FLOPs of a step: more than launching its operations one by one takes
+  const auto tokens = options.stack_width * runs[0].train.batch_size * shape.sequence_length;
+  options.waits = options.waits || (options.own_kernels && wasted_flops(runs[0], tokens) > kWorthWaiting);
   return options;
 }
 
@@ -48,24 +63,25 @@ TorchLearner::TorchLearner(const std::vector<RunConfig>& runs, const Task& task,
       num_runs_(runs.size()),
       run_loss_(runs[0].loss()),
       auxiliary_losses_(auxiliary_losses(runs[0].model)),
-      options_(completed(options, runs.size())),
+      options_(completed(options, runs, task.shape())),
       network_(options_.stack_width, runs[0].model, shape_),
       row_(*network_, torch::TensorOptions().dtype(options_.dtype).device(options_.device)),
       optimizer_(row_.layout(), row_.values(), optimizer_configs(runs), update_rule(runs[0])),
       context_(context_of(runs, options_.stack_width, options_)),
       validation_count_(0),
+      device_batches_(task, options_.stack_width, train_.batch_size, row_.values().options()),
+      bases_and_slopes_(optimizer_.bases_and_slopes()),
       stream_(options_.device) {
-  const auto width = options_.stack_width, tokens = train_.batch_size * shape_.sequence_length;
-  const auto numbers = torch::TensorOptions().dtype(options_.dtype).device(options_.device);
-  const auto ids = numbers.dtype(torch::kInt64), doubles = numbers.dtype(torch::kFloat64);
-  if (shape_.tokens) batch_.inputs = torch::zeros({width, train_.batch_size, shape_.sequence_length}, ids);
-  else batch_.inputs = torch::zeros({width, train_.batch_size, shape_.input_width}, numbers);
-  if (shape_.target == Target::classes) batch_.targets = torch::zeros({width, tokens}, ids);
-  else batch_.targets = torch::zeros({width, tokens, shape_.num_classes}, numbers);
-  coefficients_ = torch::zeros({width, optimizer_.num_coefficients()}, numbers);
+  const auto width = options_.stack_width;
+  const auto numbers = row_.values().options();
+  for (auto& rows : bases_and_slopes_) rows = rows.to(options_.device);
   alive_ = torch::zeros({width, 1}, numbers.dtype(torch::kBool));
-  for (Tensor* report : {&loss_, &norm_}) *report = torch::zeros({width}, doubles);
-  auxiliary_ = torch::zeros({static_cast<std::int64_t>(auxiliary_losses_.size()), width}, doubles);
+  const auto num_losses = static_cast<std::int64_t>(auxiliary_losses_.size());
+  report_ = torch::zeros({2 + num_losses, width}, numbers.dtype(torch::kFloat64));
+  if (options_.waits) not_captured_ = "tokens are grouped by expert, whose numbers the host waits for";
+  loss_ = report_[0];
+  norm_ = report_[1];
+  auxiliary_ = report_.narrow(0, 2, num_losses);
 }
 
 std::vector<Tensor> TorchLearner::state_tensors() const {
@@ -81,28 +97,50 @@ std::vector<std::string> TorchLearner::state_names() const {
 }
 
 void TorchLearner::read_state(std::size_t run, std::size_t row, float* values) const {
-  const Tensor data = state_tensors().at(row)[static_cast<std::int64_t>(run)].to(torch::kCPU, torch::kFloat32).contiguous();
+  if (host_state_.empty()) {
+    host_state_ = state_tensors();
+    if (options_.device.is_cuda()) {  // all runs at once
+      for (auto& rows : host_state_) rows = rows.to(torch::kCPU);
+    }
+  }
+  const Tensor data = host_state_.at(row)[static_cast<std::int64_t>(run)].to(torch::kFloat32).contiguous();
   std::copy_n(data.data_ptr<float>(), data.numel(), values);
 }
 
 void TorchLearner::write_state(std::size_t run, std::size_t row, const float* values) {
   const torch::NoGradGuard no_grad;
+  host_state_.clear();
   state_tensors().at(row)[static_cast<std::int64_t>(run)].copy_(torch::from_blob(const_cast<float*>(values), {layout().width()}));
 }
 
-// The batches of `count` steps, built on the host by the task and sent over together.
+// The batches of `count` steps, drawn on the device, or built on the host by the task and sent over together.
 void TorchLearner::stage(std::int64_t begin, std::int64_t count) {
+  const torch::NoGradGuard no_grad;
   const auto width = options_.stack_width, batch = train_.batch_size, length = shape_.sequence_length;
   const auto host = torch::TensorOptions().pinned_memory(options_.device.is_cuda());
+  const auto send = [&](const Tensor& x, torch::Dtype dtype) { return x.to(options_.device, /*non_blocking=*/true).to(dtype); };
+  const auto num_reports = report_.size(0);
+  staged_.log = torch::empty({count, num_reports, width}, report_.options());
+  staged_.numbers = send(torch::arange(begin, begin + count, torch::kInt64), torch::kInt64);
+  std::vector<Tensor> coefficients;
+  for (std::int64_t step = begin; step < begin + count; ++step) {
+    const double factor = schedule_factor(train_.schedule, step, train_.steps);
+    coefficients.push_back(options_.own_kernels ? optimizer_.shared_coefficients(step + 1, factor)
+                                                : optimizer_.coefficients(step + 1, factor));
+  }
+  staged_.coefficients = send(torch::stack(coefficients), torch::kFloat64);
+  if (options_.own_kernels) staged_.coefficients = bases_and_slopes_[0] + bases_and_slopes_[1] * staged_.coefficients.unsqueeze(1);
+  staged_.coefficients = staged_.coefficients.to(options_.dtype);
+  if (options_.own_kernels && device_batches_.drawn()) {
+    staged_.batch = device_batches_.at(staged_.numbers);
+    return;
+  }
   const bool classes = shape_.target == Target::classes;
   Tensor labels = classes ? torch::zeros({count, width, batch * length}, host.dtype(torch::kInt64)) : Tensor();
   Tensor values = classes ? Tensor() : torch::zeros({count, width, batch * length, shape_.num_classes}, host.dtype(torch::kFloat32));
   Tensor tokens = shape_.tokens ? torch::zeros({count, width, batch, length}, host.dtype(torch::kInt64)) : Tensor();
   Tensor vectors = shape_.tokens ? Tensor() : torch::zeros({count, width, batch, shape_.input_width}, host.dtype(torch::kFloat32));
-  Tensor coefficients = torch::zeros({count, width, optimizer_.num_coefficients()}, host.dtype(torch::kFloat64));
   for (std::int64_t k = 0; k < count; ++k) {
-    const auto step = begin + k;
-    coefficients[k].copy_(optimizer_.coefficients(step + 1, schedule_factor(train_.schedule, step, train_.steps)));
     for (std::size_t run = 0; run < num_runs_; ++run) {
       const auto place = k * width + static_cast<std::int64_t>(run);
       BatchPlace to;
@@ -110,100 +148,156 @@ void TorchLearner::stage(std::int64_t begin, std::int64_t count) {
       else to.values = values.data_ptr<float>() + place * batch * length * shape_.num_classes;
       if (shape_.tokens) to.tokens = tokens.data_ptr<std::int64_t>() + place * batch * length;
       else to.vectors = vectors.data_ptr<float>() + place * batch * shape_.input_width;
-      task_.write_batch(run, step, batch, to);
+      task_.write_batch(run, begin + k, batch, to);
     }
   }
-  const auto send = [&](const Tensor& x, torch::Dtype dtype) { return x.to(options_.device, /*non_blocking=*/true).to(dtype); };
-  staged_.inputs = shape_.tokens ? send(tokens, torch::kInt64) : send(vectors, options_.dtype);
-  staged_.targets = classes ? send(labels, torch::kInt64) : send(values, options_.dtype);
-  staged_coefficients_ = send(coefficients, options_.dtype);
-  staged_steps_ = send(torch::arange(begin, begin + count, torch::kInt64), torch::kInt64);
+  staged_.batch.inputs = shape_.tokens ? send(tokens, torch::kInt64) : send(vectors, options_.dtype);
+  staged_.batch.targets = classes ? send(labels, torch::kInt64) : send(values, options_.dtype);
   stream_.wait();  // the pinned memory is ours again only when it has been read
 }
 
-void TorchLearner::load(std::int64_t k) {
-  batch_.inputs.copy_(staged_.inputs[k]);
-  batch_.targets.copy_(staged_.targets[k]);
-  coefficients_.copy_(staged_coefficients_[k]);
-  context_.step_number.copy_(staged_steps_.narrow(0, k, 1));
+nn::NetworkOutput TorchLearner::pass(const Tensor& inputs, const nn::ForwardContext& context) {
+  const ProductPrecision precision(options_.bfloat16, options_.device);
+  return network_(inputs, context);
 }
 
-nn::NetworkOutput TorchLearner::compute_gradients() {
+// The blocks' loads.
+std::vector<Tensor> TorchLearner::compute_gradients() {
   row_.gradients().zero_();
-  auto out = network_(batch_.inputs, context_);
-  const auto loss = nn::compute_loss(run_loss_, out.outputs, batch_.targets);
-  // Each run's mean, then the sum over runs: a run's gradient does not know how many neighbours it has.
-  Tensor objective = loss.mean;
-  for (std::size_t i = 0; i < auxiliary_losses_.size(); ++i) {
-    objective = objective + auxiliary_losses_[i].weight * out.auxiliary[i];
-    auxiliary_[static_cast<std::int64_t>(i)].copy_(out.auxiliary[i].detach());
+  const auto parts = train_.accumulate, examples = train_.batch_size / parts, tokens = examples * shape_.sequence_length;
+  std::vector<Tensor> loads;
+  for (std::int64_t part = 0; part < parts; ++part) {
+    const Tensor targets = batch_.targets.narrow(1, part * tokens, tokens);
+    nn::ForwardContext context = context_;
+    if (part > 0) context.step_number = context_.step_number + (part << 40);  // masks of its own, that no other step has
+    const auto out = pass(batch_.inputs.narrow(1, part * examples, examples), context);
+    const auto loss = nn::compute_loss(run_loss_, out.outputs, targets);
+    Tensor share;  // (R) of what the batch scores; undefined for all of it
+    if (parts > 1 && shape_.target == Target::classes) share = loss.scored.to(options_.dtype) / batch_.targets.ge(0).sum(-1);
+    else if (parts > 1) share = torch::full_like(loss.mean, 1.0 / static_cast<double>(parts)).detach();
+    const auto weighed = [&](const Tensor& value) { return share.defined() ? value * share : value; };
+    const auto add = [&](Tensor to, const Tensor& value) { part == 0 ? to.copy_(value) : to.add_(value); };
+    // Each run's mean, then the sum over runs: a run's gradient does not know how many neighbours it has.
+    Tensor objective = loss.mean;
+    for (std::size_t i = 0; i < auxiliary_losses_.size(); ++i) {
+      objective = objective + auxiliary_losses_[i].weight * out.auxiliary[i];
+      add(auxiliary_[static_cast<std::int64_t>(i)], weighed(out.auxiliary[i]).detach());
+    }
+    weighed(objective).sum().backward();
+    add(loss_, weighed(loss.mean).detach());
+    for (std::size_t block = 0; block < out.loads.size(); ++block) {
+      const Tensor load = out.loads[block].defined() ? out.loads[block] / static_cast<double>(parts) : Tensor();
+      if (part == 0) loads.push_back(load);
+      else if (load.defined()) loads[block] = loads[block] + load;
+    }
   }
-  objective.sum().backward();
-  loss_.copy_(loss.mean.detach());
-  return out;
+  return loads;
 }
 
 void TorchLearner::take_step() {
-  const auto out = compute_gradients();
+  const auto loads = compute_gradients();
   const torch::NoGradGuard no_grad;
   const Tensor& gradients = row_.gradients();
-  norm_.copy_(gradients.to(torch::kFloat64).square().sum(1).sqrt());
-  alive_.logical_and_((torch::isfinite(loss_) & torch::isfinite(norm_)).unsqueeze(1));
+  norm_.copy_((options_.own_kernels ? gradients.square().sum({1}, /*keepdim=*/false, torch::kFloat64)
+                                    : gradients.to(torch::kFloat64).square().sum(1))
+                  .sqrt());
+  alive_.logical_and_(torch::isfinite(loss_ + norm_).unsqueeze(1));
   // clip_scale() of train/cohort_config.hpp, for all runs at once.
   const Tensor scale = train_.clip_norm > 0 ? (norm_ + 1e-6).reciprocal().mul(train_.clip_norm).clamp_max(1.0) : torch::ones_like(norm_);
-  optimizer_.step(row_.values(), gradients, scale.to(options_.dtype).unsqueeze(1), coefficients_, alive_);
-  network_->update_buffers(out.loads, alive_);
+  optimizer_.step(row_.values(), gradients, scale.to(options_.dtype).unsqueeze(1), coefficients_, alive_, context_.step_number);
+  network_->update_buffers(loads, alive_);
 }
 
-// A step is captured once and replayed from then on. What the warm-up changes is put back.
-void TorchLearner::prepare_graph() {
-  if (graph_ || !not_captured_.empty()) return;
+void TorchLearner::take_steps(StagedSteps& from, std::int64_t begin, std::int64_t count) {
+  for (std::int64_t k = begin; k < begin + count; ++k) {
+    batch_ = {from.batch.inputs[k], from.batch.targets[k]};
+    coefficients_ = from.coefficients[k];
+    context_.step_number = from.numbers.narrow(0, k, 1);
+    take_step();
+    from.log[k].copy_(report_);
+  }
+}
+
+// So many steps, captured once and replayed from then on; null where they cannot be. What the warm-up changes is put back.
+StepGraph* TorchLearner::graph_of(std::int64_t count) {
+  const auto found = graphs_.find(count);
+  if (found != graphs_.end()) return found->second.get();
+  if (!not_captured_.empty()) return nullptr;
   std::vector<Tensor> kept, live = state_tensors();
   live.push_back(alive_);
   for (const auto& tensor : live) kept.push_back(tensor.clone());
-  graph_ = capture_step([this] { take_step(); }, stream_, not_captured_);
+  auto graph = capture_step([this, count] { take_steps(window_, 0, count); }, stream_, not_captured_);
   const torch::NoGradGuard no_grad;
   for (std::size_t i = 0; i < live.size(); ++i) live[i].copy_(kept[i]);
+  if (!graph) return nullptr;
+  return (graphs_[count] = std::move(graph)).get();
+}
+
+// The staged steps from `begin` on that go together: one, or so many of a small stack that launching a graph costs little.
+std::int64_t TorchLearner::replay(std::int64_t begin, std::int64_t left) {
+  constexpr std::int64_t kMany = 8;
+  constexpr double kLittleWork = 2e10;  // of a step, in FLOPs: beyond, a second graph's memory is not worth it
+  const double flops = 6.0 * static_cast<double>(row_.values().numel() * train_.batch_size * shape_.sequence_length);
+  const auto parts = [](StagedSteps& s) {
+    return std::array<Tensor*, 5>{&s.batch.inputs, &s.batch.targets, &s.coefficients, &s.numbers, &s.log};
+  };
+  const auto count = left >= kMany && flops < kLittleWork ? kMany : 1;
+  const auto from = parts(staged_), to = parts(window_);
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    if (!to[i]->defined()) {
+      auto shape = from[i]->sizes().vec();
+      shape[0] = flops < kLittleWork ? kMany : 1;
+      *to[i] = torch::zeros(shape, from[i]->options());
+    }
+    to[i]->narrow(0, 0, count).copy_(from[i]->narrow(0, begin, count));
+  }
+  StepGraph* graph = graph_of(count);
+  if (!graph) {
+    take_steps(staged_, begin, 1);
+    return 1;
+  }
+  graph->replay();
+  staged_.log.narrow(0, begin, count).copy_(window_.log.narrow(0, 0, count));
+  return count;
 }
 
 void TorchLearner::advance(std::int64_t begin, std::int64_t end, const LiveRuns& live, std::vector<RunSteps>& out) {
   using Clock = std::chrono::steady_clock;
   const StepStream::Scope scope(stream_);
+  const nn::OwnKernels kernels(options_.own_kernels);
   silence(live);
+  host_state_.clear();
   out.assign(num_runs_, {});
   const auto per_step = std::max<std::int64_t>(1, options_.stack_width * train_.batch_size * shape_.sequence_length * 32);
-  const auto most = std::clamp<std::int64_t>(kBytesAtOnce / per_step, 1, kStepsAtOnce);
+  const auto bytes = options_.own_kernels && device_batches_.drawn() ? 16 * kBytesAtOnce : kBytesAtOnce;
+  const auto most = std::clamp<std::int64_t>(bytes / per_step, 1, kStepsAtOnce);
   for (std::int64_t step = begin; step < end;) {
     const auto start = Clock::now();
     const auto count = std::min(most, end - step);
     stage(step, count);
-    log_ = torch::zeros({count, 2 + auxiliary_.size(0), options_.stack_width}, loss_.options());
-    for (std::int64_t k = 0; k < count; ++k) {
-      load(k);
-      prepare_graph();
-      if (graph_) graph_->replay();
-      else take_step();
-      log_[k].copy_(torch::cat({torch::stack({loss_, norm_}), auxiliary_}));
+    for (std::int64_t k = 0; k < count;) {
+      if (stream_.on_gpu() && not_captured_.empty()) k += replay(k, count - k);
+      else take_steps(staged_, k++, 1);
     }
-    const Tensor log = log_.to(torch::kCPU);  // waits for the device, once for all these steps
-    log_ = log;
-    collect(count, live, std::chrono::duration<double>(Clock::now() - start).count(), out);
+    const Tensor log = staged_.log.permute({2, 0, 1}).contiguous().to(torch::kCPU);  // waits for the device, once for all these steps
+    collect(log, live, std::chrono::duration<double>(Clock::now() - start).count(), out);
     step += count;
   }
 }
 
-void TorchLearner::collect(std::int64_t count, const LiveRuns& live, double seconds, std::vector<RunSteps>& out) const {
+// log: (R, K, 2 + losses)
+void TorchLearner::collect(const Tensor& log, const LiveRuns& live, double seconds, std::vector<RunSteps>& out) const {
   const auto num_live = std::count(live.begin(), live.end(), char{1});
-  const auto log = log_.accessor<double, 3>();
+  const auto count = log.size(1), width = log.size(2);
   for (std::size_t run = 0; run < num_runs_; ++run) {
     if (!live[run]) continue;
     auto& steps = out[run];
     steps.seconds += seconds / static_cast<double>(num_live);
-    const auto r = static_cast<std::int64_t>(run);
-    for (std::int64_t k = 0; k < count; ++k) {
+    const double* row = log.data_ptr<double>() + static_cast<std::int64_t>(run) * count * width;
+    for (std::int64_t k = 0; k < count; ++k, row += width) {
       if (!steps.reports.empty() && !is_finite(steps.reports.back())) break;
-      StepReport report{log[k][0][r], {}, log[k][1][r]};
-      for (std::int64_t i = 0; i < auxiliary_.size(0); ++i) report.auxiliary.at(static_cast<std::size_t>(i)) = log[k][2 + i][r];
+      StepReport report{row[0], {}, row[1]};
+      std::copy_n(row + 2, width - 2, report.auxiliary.begin());
       steps.reports.push_back(report);
     }
   }
@@ -211,6 +305,8 @@ void TorchLearner::collect(std::int64_t count, const LiveRuns& live, double seco
 
 // Runs that are over stand still at zero: what they would compute can be anything, and takes subnormal numbers' time.
 void TorchLearner::silence(const LiveRuns& live) {
+  if (live == silenced_for_) return;
+  silenced_for_ = live;
   const torch::NoGradGuard no_grad;
   std::vector<char> alive(static_cast<std::size_t>(options_.stack_width), 0);
   for (std::size_t run = 0; run < num_runs_; ++run) {
@@ -223,6 +319,7 @@ void TorchLearner::silence(const LiveRuns& live) {
 
 bool TorchLearner::evaluate(const LiveRuns& live, std::vector<LossSums>& out, const std::function<bool(double)>& go_on) {
   const StepStream::Scope scope(stream_);
+  const nn::OwnKernels kernels(options_.own_kernels);
   const torch::InferenceMode inference;
   const auto width = options_.stack_width, length = shape_.sequence_length;
   if (!validation_.targets.defined()) {
@@ -241,6 +338,7 @@ bool TorchLearner::evaluate(const LiveRuns& live, std::vector<LossSums>& out, co
   const auto rows = torch::arange(width, torch::kInt64).clamp_max(validation_.targets.size(0) - 1).to(options_.device);
   nn::ForwardContext context;
   context.host_free = options_.host_free;
+  context.waits = options_.waits;
   context.margins = context_.margins;
   constexpr std::int64_t kTokensAtOnce = 4096;  // per run: bounds memory, and no run's sums depend on its neighbours
   const auto chunk = std::max<std::int64_t>(1, kTokensAtOnce / length);
@@ -251,7 +349,7 @@ bool TorchLearner::evaluate(const LiveRuns& live, std::vector<LossSums>& out, co
     const auto count = std::min(chunk, validation_count_ - begin);
     const Tensor inputs = validation_.inputs.narrow(1, begin, count).index_select(0, rows);
     const Tensor targets = validation_.targets.narrow(1, begin * length, count * length).index_select(0, rows);
-    const Tensor outputs = network_(inputs, context).outputs;
+    const Tensor outputs = pass(inputs, context).outputs;
     const auto loss = nn::compute_loss(measured_loss(run_loss_), outputs, targets);
     const bool of_vectors = shape_.target == Target::vectors;
     const Tensor squared_error = of_vectors ? nn::compute_loss(MeanSquaredError(), outputs, targets).mean : torch::zeros_like(loss.mean);
@@ -278,19 +376,23 @@ bool TorchLearner::evaluate(const LiveRuns& live, std::vector<LossSums>& out, co
 
 std::vector<float> TorchLearner::outputs(const ExampleSet& examples) {
   const torch::InferenceMode inference;
+  const nn::OwnKernels kernels(options_.own_kernels);
   const Tensor one = shape_.tokens ? torch::tensor(examples.tokens, torch::kInt64).view({1, examples.count, -1})
                                    : torch::tensor(examples.vectors, options_.dtype).view({1, examples.count, shape_.input_width});
   const Tensor input = one.expand({options_.stack_width, one.size(1), one.size(2)});
   nn::ForwardContext context;
   context.host_free = options_.host_free;
-  const Tensor outputs = network_(input.to(options_.device), context).outputs[0].to(torch::kCPU, torch::kFloat32).contiguous();
+  context.waits = options_.waits;
+  const Tensor outputs = pass(input.to(options_.device), context).outputs[0].to(torch::kCPU, torch::kFloat32).contiguous();
   return {outputs.data_ptr<float>(), outputs.data_ptr<float>() + outputs.numel()};
 }
 
 const Tensor& TorchLearner::gradients_at(std::int64_t step) {
   const StepStream::Scope scope(stream_);
+  const nn::OwnKernels kernels(options_.own_kernels);
   stage(step, 1);
-  load(0);
+  batch_ = {staged_.batch.inputs[0], staged_.batch.targets[0]};
+  context_.step_number = staged_.numbers;
   compute_gradients();
   return row_.gradients();
 }

@@ -2,11 +2,15 @@
 // device. A layer that exists only in nn trains here.
 #pragma once
 
+#include <array>
+#include <map>
+
 #include "ffn/config/run_config.hpp"
 #include "ffn/data/task.hpp"
 #include "ffn/layers/network_torch.hpp"
 #include "ffn/layers/parameter_row_torch.hpp"
 #include "ffn/train/cuda_graph_torch.hpp"
+#include "ffn/train/device_batches_torch.hpp"
 #include "ffn/train/learner.hpp"
 #include "ffn/train/optimizer_torch.hpp"
 
@@ -16,13 +20,10 @@ struct TorchOptions {
   torch::Device device = torch::kCPU;
   torch::Dtype dtype = torch::kFloat32;
   bool host_free = false;        ///< ForwardContext::host_free, also on the CPU; a GPU always is
+  bool own_kernels = false;      ///< nn::OwnKernels of every pass, batches and coefficients made on the device: what a GPU does
+  bool bfloat16 = false;         ///< ProductPrecision of every pass; by the runs' compute.precision, and host_free then
+  bool waits = false;            ///< ForwardContext::waits; of a mixture whose other experts' work would take longer
   std::int64_t stack_width = 0;  ///< rows of the stack; 0: as many as there are runs. More stand idle
-};
-
-/// A batch of every run of a stack.
-struct StackBatch {
-  torch::Tensor inputs;   ///< (R, B, T) int64 token ids, or (R, B, width) floats
-  torch::Tensor targets;  ///< (R, B·T) int64 labels, negative where a position is not scored, or (R, B·T, width) floats
 };
 
 class TorchLearner final : public Learner {
@@ -45,17 +46,27 @@ class TorchLearner final : public Learner {
   void watch_routers(std::vector<torch::Tensor>* margins) { context_.margins = margins; }
   /// Whether steps are replayed from a captured graph, and if not, why: for the log.
   const std::string& not_captured() const { return not_captured_; }
+  bool waits() const { return options_.waits; }
   bool on_gpu() const { return options_.device.is_cuda(); }
 
  private:
+  /// What steps take and leave, on the device: (K, R, …).
+  struct StagedSteps {
+    StackBatch batch;
+    torch::Tensor coefficients, numbers;  ///< (K, R, C), (K)
+    torch::Tensor log;                    ///< (K, 2 + losses, R): report_ of each
+  };
+
   void stage(std::int64_t begin, std::int64_t count);
-  void load(std::int64_t k);
-  nn::NetworkOutput compute_gradients();
+  nn::NetworkOutput pass(const torch::Tensor& inputs, const nn::ForwardContext& context);
+  std::vector<torch::Tensor> compute_gradients();
   void take_step();
-  void prepare_graph();
+  void take_steps(StagedSteps& from, std::int64_t begin, std::int64_t count);
+  StepGraph* graph_of(std::int64_t count);
+  std::int64_t replay(std::int64_t begin, std::int64_t left);
   std::vector<torch::Tensor> state_tensors() const;
   void silence(const LiveRuns& live);
-  void collect(std::int64_t count, const LiveRuns& live, double seconds, std::vector<RunSteps>& out) const;
+  void collect(const torch::Tensor& log, const LiveRuns& live, double seconds, std::vector<RunSteps>& out) const;
 
   const Task& task_;
   TaskShape shape_;
@@ -71,14 +82,16 @@ class TorchLearner final : public Learner {
   StackBatch validation_;
   std::int64_t validation_count_;
 
-  // Of a chunk of steps, on the device: (K, R, …).
-  StackBatch staged_;
-  torch::Tensor staged_coefficients_, staged_steps_, log_;
-  // Of the step at work, always in the same memory, so that a captured step can be replayed.
-  StackBatch batch_;
-  torch::Tensor coefficients_, alive_;     ///< (R, C), (R, 1) bool
-  torch::Tensor loss_, norm_, auxiliary_;  ///< (R), (R), (losses, R) float64
-  std::unique_ptr<StepGraph> graph_;
+  DeviceBatches device_batches_;
+  std::array<torch::Tensor, 2> bases_and_slopes_;  ///< of the coefficients, on the device
+  StagedSteps staged_;
+  StagedSteps window_;                              ///< of the steps of a graph, always in the same memory, so that they can be replayed
+  StackBatch batch_;                                ///< of the step at work
+  torch::Tensor coefficients_, alive_;              ///< (R, C), (R, 1) bool
+  torch::Tensor report_, loss_, norm_, auxiliary_;  ///< (2 + losses, R) float64; its rows: (R), (R), (losses, R)
+  std::map<std::int64_t, std::unique_ptr<StepGraph>> graphs_;  ///< by the number of steps in them
+  mutable std::vector<torch::Tensor> host_state_;              ///< of a GPU's stack, from when it was asked for to the next change
+  LiveRuns silenced_for_;
   std::string not_captured_;
   StepStream stream_;
 };

@@ -69,6 +69,7 @@ class ReadableLearner final : public Learner {
     said_ = true;
     const auto& why_not = learner_->not_captured();
     if (why_not.empty()) log_(LogLevel::debug, "steps are replayed from a captured CUDA graph");
+    else if (learner_->waits()) log_(LogLevel::debug, "steps run one operation at a time: " + why_not);
     else log_(LogLevel::warning, "steps run one operation at a time; they could not be captured as a CUDA graph: " + why_not);
   }
   bool evaluate(const LiveRuns& live, std::vector<LossSums>& out, const std::function<bool(double)>& go_on) override {
@@ -88,7 +89,7 @@ TorchOptions options_for(const RunConfig& config, const TaskShape& shape, std::s
   TorchOptions options;
   options.device = device_of(config.compute.device, worker);
   if (options.device.is_cuda()) {
-    set_up_gpu(config.compute.tf32);
+    set_up_gpu(config.compute.precision == "tf32");
     options.stack_width = stack_width(config, shape, gpu_bytes(options.device.index()));
   }
   return options;
@@ -142,7 +143,7 @@ class LoadedLibTorch final : public LibTorch {
 
   VerifyResult verify(const RunConfig& config, const VerifyRequest& request) override {
     return readable([&] {
-      if (config.compute.on_cpu()) return verify_engines(config, request);
+      if (config.compute.on_cpu() && config.compute.precision != "bfloat16") return verify_engines(config, request);
       const auto options = options_for(config, task_shape(config.task), 0);
       auto result = verify_engines(config, request, &options);
       result.device = device_text(config.compute.device, 0);
@@ -151,7 +152,11 @@ class LoadedLibTorch final : public LibTorch {
   }
 
   void bench(const BenchRequest& request, const std::function<void(const Measurement&)>& emit) override {
-    readable([&] { run_bench(request, emit); });
+    readable([&] {
+      const auto device = device_of(request.compute.device, 0);
+      if (device.is_cuda()) set_up_gpu(request.compute.precision == "tf32");
+      run_bench(request, device, emit);
+    });
   }
 
  private:

@@ -67,9 +67,15 @@ LeastMemory least_memory(const RunConfig& config, const TaskShape& shape) {
   const double example = shape.tokens ? kToken * length : kFloat * static_cast<double>(shape.input_width);
   const double token =
       kFloat * (static_cast<double>(config.model.blocks) * (width + hidden_units(config.model)) + static_cast<double>(shape.num_classes));
-  out.step = static_cast<double>(config.train.batch_size) * (example + length * token);
+  const auto examples = static_cast<double>(config.train.batch_size);
+  out.step = examples * example + examples / static_cast<double>(config.train.accumulate) * length * token;
   out.validation = static_cast<double>(config.train.eval_examples.value_or(1)) * (example + kToken * length);
   return out;
+}
+
+double least_host_memory(const RunConfig& config, const TaskShape& shape) {
+  const auto least = least_memory(config, shape);
+  return least.weights - kFloat * least.parameters + least.validation;
 }
 
 double usable_memory() {

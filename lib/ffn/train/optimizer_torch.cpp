@@ -42,6 +42,31 @@ std::vector<double> row_of(const MuonConfig& c, std::int64_t t, double factor) {
   return row;
 }
 
+// The same as base + slope · shared, where only `shared` changes over the steps and only the others over runs. Rounded differently in
+// float64; for devices.
+struct Affine {
+  double base, slope;
+};
+std::vector<Affine> affine_of(const AdamWConfig& c, double rate) { return {{0, rate}, {0, 1}, {1, -rate * c.weight_decay}, {0, 0}}; }
+std::vector<Affine> affine_of(const AdamConfig& c, double rate) { return {{0, rate}, {0, 1}, {1, 0}, {c.weight_decay, 0}}; }
+std::vector<Affine> affine_of(const SgdConfig& c, double rate) { return {{0, rate}, {c.weight_decay, 0}}; }
+std::vector<Affine> affine_of(const LionConfig& c, double rate) { return {{0, rate}, {1, -rate * c.weight_decay}}; }
+std::vector<Affine> affine_of(const MuonConfig& c, double rate) {
+  auto row = affine_of(c.adamw(), rate / c.lr * c.adam_lr);
+  row.insert(row.end(), {{0, rate}, {1, -rate * c.weight_decay}});
+  return row;
+}
+std::vector<double> shared_of(const AdamFields& c, std::int64_t t, double factor) {
+  return {factor / bias_correction(c.beta1, t), 1 / std::sqrt(bias_correction(c.beta2, t)), factor, 0};
+}
+std::vector<double> shared_of(const SgdConfig&, std::int64_t, double factor) { return {factor, 0}; }
+std::vector<double> shared_of(const LionConfig&, std::int64_t, double factor) { return {factor, factor}; }
+std::vector<double> shared_of(const MuonConfig& c, std::int64_t t, double factor) {
+  auto row = shared_of(c.adamw(), t, factor);
+  row.insert(row.end(), {factor, factor});
+  return row;
+}
+
 std::int64_t columns_of(const AdamFields&) { return kNumAdamColumns; }
 std::int64_t columns_of(const SgdConfig&) { return kNumSgdColumns; }
 std::int64_t columns_of(const LionConfig&) { return kNumLionColumns; }
@@ -62,6 +87,7 @@ struct TensorUpdate {
   const std::vector<std::pair<std::string, Tensor>>& state;
   const std::vector<RowEntry>& matrices;
   std::int64_t num_columns;
+  bool l2;  ///< whether a run has such a term
 
   // (R, 1), or (R, P) where parameters have different rates.
   Tensor column(int index) const {
@@ -90,7 +116,20 @@ struct TensorUpdate {
     move(parameters, to[0]);
   }
 
-  void operator()(const AdamFields& c) const { move_all(after_adam(c)); }
+  void operator()(const AdamFields& c) const {
+    if (!nn::OwnKernels::wanted() || rate_of_parameter.defined() || moving.size(1) != 1) return move_all(after_adam(c));
+    // In place, for runs that stand still with a gradient of zeros and coefficients that change nothing.
+    const Tensor &mean = state[0].second, &square = state[1].second, none = torch::zeros({}, parameters.options()),
+                 one = torch::ones({}, parameters.options());
+    const Tensor moves = moving.to(parameters.scalar_type());
+    const Tensor g = torch::where(moving, gradients * scale, none);
+    if (l2) g.add_(parameters * where_decaying(kL2, 0));
+    mean.lerp_(g, moves * (1 - c.beta1));
+    square.lerp_(g * g, moves * (1 - c.beta2));
+    const Tensor divisor = square.sqrt().mul_(column(kRootScale)).add_(c.epsilon);
+    parameters.mul_(torch::where(decays.logical_and(moving), column(kKeep), one));
+    parameters.sub_((mean * (column(kStepSize) * moves)).div_(divisor));
+  }
 
   void operator()(const SgdConfig& c) const {
     const Tensor& velocity = state[0].second;
@@ -148,9 +187,14 @@ Tensor orthogonalised(const Tensor& x) {
 
 TensorOptimizer::TensorOptimizer(const RowLayout& layout, const Tensor& rows, std::vector<OptimizerConfig> configs, const UpdateRule& rule)
     : configs_(std::move(configs)), num_rows_(rows.size(0)) {
+  for (const auto& config : configs_) {
+    const auto* adam = std::get_if<AdamConfig>(&config);
+    l2_ = l2_ || (adam && adam->weight_decay > 0);
+  }
   Tensor decays = torch::zeros({layout.width()}, torch::kBool), moves = torch::ones_like(decays),
          rate_of = torch::zeros({layout.width()}, torch::kInt64);
-  for (const auto& group : parameter_groups(layout, rule)) {
+  groups_ = parameter_groups(layout, rule);
+  for (const auto& group : groups_) {
     decays.narrow(0, group.offset, group.count).fill_(group.update.decays);
     moves.narrow(0, group.offset, group.count).fill_(group.update.rate != 0);
     const auto found = std::find(rates_.begin(), rates_.end(), group.update.rate);
@@ -181,11 +225,62 @@ Tensor TensorOptimizer::coefficients(std::int64_t step_count, double rate_factor
   return torch::tensor(values, torch::kFloat64).view({num_rows_, num_coefficients()});
 }
 
+// AdamW of one run: one kernel for all parameters that share rate and decay.
+bool TensorOptimizer::fused_step(const Tensor& parameters, const Tensor& gradients, const Tensor& scale, const Tensor& coefficients,
+                                 const Tensor& alive, const Tensor& step_number) {
+  const auto* adamw = std::get_if<AdamWConfig>(&configs_[0]);
+  if (!kHasFusedAdamW || !adamw || num_rows_ != 1 || !nn::OwnKernels::wanted() || parameters.scalar_type() != torch::kFloat32) return false;
+  const Tensor step = (step_number + 1).to(torch::kFloat32), halted = alive.logical_not().to(torch::kFloat32).view({1});
+  // The column has the rate divided by the correction of the first moment, which the kernel makes itself.
+  const Tensor correction = 1.0 - torch::pow(adamw->beta1, step.to(torch::kFloat64));
+  for (std::size_t rate = 0; rate < rates_.size(); ++rate) {
+    const auto column = static_cast<std::int64_t>(rate) * kNumAdamColumns + kStepSize;
+    const Tensor lr = (coefficients[0].narrow(0, column, 1) * correction).to(torch::kFloat32).squeeze(0);
+    for (const bool decays : {true, false}) {
+      std::array<std::vector<Tensor>, 4> lists;
+      for (const auto& group : groups_) {
+        if (group.update.rate == 0 || group.update.rate != rates_[rate] || group.update.decays != decays) continue;
+        const std::array<Tensor, 4> rows{parameters, gradients, state_[0].second, state_[1].second};
+        for (std::size_t i = 0; i < rows.size(); ++i) lists[i].push_back(rows[i][0].narrow(0, group.offset, group.count));
+      }
+      if (lists[0].empty()) continue;
+      fused_adamw(lists[0], lists[1], lists[2], lists[3],
+                  {lr, step.squeeze(0), scale.reciprocal().view({1}), halted, adamw->beta1, adamw->beta2, adamw->epsilon,
+                   decays ? adamw->weight_decay : 0.0});
+    }
+  }
+  return true;
+}
+
+Tensor TensorOptimizer::shared_coefficients(std::int64_t step_count, double rate_factor) const {
+  const auto row = std::visit([&](const auto& c) { return shared_of(c, step_count, rate_factor); }, configs_[0]);
+  return torch::tensor(row, torch::kFloat64).repeat({static_cast<std::int64_t>(rates_.size())});
+}
+
+std::array<Tensor, 2> TensorOptimizer::bases_and_slopes() const {
+  std::vector<double> bases, slopes;
+  for (const auto& config : configs_) {
+    for (const double rate : rates_) {
+      for (const auto& value : std::visit([&](const auto& c) { return affine_of(c, c.lr * rate); }, config)) {
+        bases.push_back(value.base);
+        slopes.push_back(value.slope);
+      }
+    }
+  }
+  const auto rows = [&](std::vector<double>& values) {
+    values.resize(static_cast<std::size_t>(num_rows_ * num_coefficients()), 0.0);
+    return torch::tensor(values, torch::kFloat64).view({num_rows_, num_coefficients()});
+  };
+  return {rows(bases), rows(slopes)};
+}
+
 void TensorOptimizer::step(const Tensor& parameters, const Tensor& gradients, const Tensor& scale, const Tensor& coefficients,
-                           const Tensor& alive) {
+                           const Tensor& alive, const Tensor& step_number) {
+  if (step_number.defined() && fused_step(parameters, gradients, scale, coefficients, alive, step_number)) return;
   const auto num_columns = num_coefficients() / static_cast<std::int64_t>(rates_.size());
   const TensorUpdate update{parameters, gradients,          scale,  coefficients, moves_.defined() ? alive.logical_and(moves_) : alive,
-                            decays_,    rate_of_parameter_, state_, matrices_,    num_columns};
+                            decays_,    rate_of_parameter_, state_, matrices_,    num_columns,
+                            l2_};
   std::visit(update, configs_[0]);
 }
 

@@ -16,8 +16,13 @@ namespace ffn {
 namespace {
 
 constexpr double kRounding = std::numeric_limits<float>::epsilon() / 2;  // of one operation, relative
-constexpr int kStarts = 3;                                               // of LibTorch in float32
-constexpr std::int64_t kSeeds = 8;                                       // that are tried for a first step without near ties
+// Of what products take, with 24, 11 and 8 bits.
+double rounding_of(const RunConfig& config, const TorchOptions* device) {
+  if (config.compute.precision == "bfloat16") return 0x1p-8;
+  return config.compute.precision == "tf32" && device && device->device.is_cuda() ? 0x1p-11 : kRounding;
+}
+constexpr int kStarts = 3;          // of LibTorch in float32
+constexpr std::int64_t kSeeds = 8;  // that are tried for a first step without near ties
 
 using Row = std::vector<double>;
 
@@ -35,12 +40,13 @@ std::vector<float> start_of(const RunConfig& config, const RowLayout& layout) {
   return row;
 }
 
-// Every value moved to a neighbouring float or left, by lot.
-std::vector<float> nudged(std::vector<float> row, std::uint64_t lot) {
+// Every value moved to a neighbouring float, or by a coarser rounding, or left, by lot.
+std::vector<float> nudged(std::vector<float> row, std::uint64_t lot, double rounding) {
   RandomStream random(lot, name_hash("verify"));
   for (float& value : row) {
     const auto turn = random.below(3);
-    if (turn > 0) value = std::nextafter(value, turn == 1 ? INFINITY : -INFINITY);
+    if (rounding > kRounding) value *= static_cast<float>(1 + (static_cast<double>(turn) - 1) * rounding);
+    else if (turn > 0) value = std::nextafter(value, turn == 1 ? INFINITY : -INFINITY);
   }
   return row;
 }
@@ -142,7 +148,7 @@ class TorchSide {
  private:
   std::vector<float> start(const RunConfig& config, int lot) const {
     auto row = start_of(config, learner_.layout());
-    return lot > 0 ? nudged(std::move(row), static_cast<std::uint64_t>(lot)) : row;
+    return lot > 0 ? nudged(std::move(row), static_cast<std::uint64_t>(lot), rounding_of(config, nullptr)) : row;
   }
 
   TorchLearner learner_;
@@ -279,11 +285,11 @@ VerifyResult compare(const RunConfig& config, const VerifyRequest& request, cons
   out.libtorch_seconds = rounded[0]->outcome().seconds_per_step;
   out.diverges = !std::isfinite(judge.loss) || !std::isfinite(rounded[0]->outcome().loss);
   out.loss = std::abs(tried.loss - judge.loss);
-  out.loss_unit = kRounding * std::abs(judge.loss);
+  out.loss_unit = rounding_of(config, device) * std::abs(judge.loss);
   for (const auto& other : rounded) out.loss_unit = std::max(out.loss_unit, std::abs(other->outcome().loss - judge.loss));
   // Added up one after the other, as many terms as the batch has tokens leave about √N roundings of the sum.
   const auto tokens = static_cast<double>(config.train.batch_size * task->shape().sequence_length);
-  const double rounding = kRounding * std::sqrt(tokens);
+  const double one = rounding_of(config, device), rounding = one * std::sqrt(tokens);
   for (std::size_t i = 0; i < path.size(); ++i) {
     const RowEntry& entry = layout.entries()[i];
     VerifiedParameter p;
@@ -291,7 +297,7 @@ VerifyResult compare(const RunConfig& config, const VerifyRequest& request, cons
     p.gradient = difference(tried.gradient, judge.gradient, entry);
     // Of a sum that cancels, as a layer's that starts at 0, later steps say how large its terms are.
     p.gradient_unit = rounding * gradients.largest[i];
-    p.weight_unit = kRounding * largest(judge.weights, entry);
+    p.weight_unit = one * largest(judge.weights, entry);
     for (const auto& side : rounded) {
       const Outcome& other = side->outcome();
       p.gradient_unit = larger(p.gradient_unit, difference(other.gradient, judge.gradient, entry));
@@ -315,10 +321,18 @@ VerifyResult verify_engines(const RunConfig& config, const VerifyRequest& reques
   if (!device) out.not_covered = not_covered(config);
   if (!out.not_covered.empty()) return out;
   RunConfig next = config;
-  for (std::int64_t passed_over = 0; passed_over < kSeeds; ++passed_over, ++next.seed) {
-    out = compare(next, request, device);
-    out.seeds_passed_over = passed_over;
-    if (out.steps > 0 || out.near_ties == 0) break;  // the latter: stopped
+  auto& train = next.train;
+  while (true) {
+    next.seed = config.seed;
+    for (std::int64_t passed_over = 0; passed_over < kSeeds; ++passed_over, ++next.seed) {
+      out = compare(next, request, device);
+      out.seeds_passed_over = passed_over;
+      out.batch_size = train.batch_size;
+      if (out.steps > 0 || out.near_ties == 0) return out;  // the latter: stopped
+    }
+    // So many choices that one of them is near a tie whatever the seed: fewer.
+    if (train.batch_size == train.accumulate) break;
+    train.batch_size = std::max<std::int64_t>(1, train.batch_size / train.accumulate / 4) * train.accumulate;
   }
   return out;
 }

@@ -12,7 +12,7 @@ namespace ffn {
 /// weight itself, and for a gradient √N times that of its largest value over the steps, N the batch's tokens, over which it is a
 /// sum; for a weight as much of what the steps moved it, or the share of it that such an error is of the element's smallest gradient.
 /// A token whose choice of experts lies within so much of a tie can be sent to either one, and what comes after it is not compared:
-/// `steps` are those before, of the next seed's run where the first step has one.
+/// `steps` are those before, of the next seed's run where the first step has one, and of smaller batches where eight seeds' do.
 /// Both sides share data, initial weights, dropout masks, activations and the learning rate's schedule: faults in those show
 /// elsewhere (tests/kernels, tests/train/test_metrics_torch.cpp).
 /// `device`: LibTorch as it trains there, captured steps and padded stack included, takes the fused engine's place, with every layer that

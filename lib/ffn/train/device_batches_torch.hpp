@@ -1,0 +1,37 @@
+// Batches drawn on the device: those of Task::write_batch(), bit for bit, with no work of the host for each run and step.
+#pragma once
+
+#include "ffn/data/task.hpp"
+#include "ffn/layers/run_module_torch.hpp"
+
+namespace ffn {
+
+/// A batch of every run of a stack, or of several steps with one dimension more in front.
+struct StackBatch {
+  torch::Tensor inputs;   ///< (R, B, T) int64 token ids, or (R, B, width) floats
+  torch::Tensor targets;  ///< (R, B·T) int64 labels, negative where a position is not scored, or (R, B·T, width) floats
+};
+
+class DeviceBatches {
+ public:
+  /// Rows beyond the task's runs have the first one's batches.
+  DeviceBatches(const Task& task, std::int64_t width, std::int64_t batch_size, const torch::TensorOptions& numbers);
+  /// Whether the task's batches can be drawn so.
+  bool drawn() const { return seeds_.defined(); }
+  /// Of the steps (K) int64.
+  StackBatch at(const torch::Tensor& steps) const;
+
+ private:
+  torch::Tensor words(const torch::Tensor& streams) const;
+  StackBatch draw(const DrawnPatterns& patterns, const torch::Tensor& steps) const;
+  StackBatch draw(const DrawnWindows& windows, const torch::Tensor& steps) const;
+  StackBatch draw(std::monostate, const torch::Tensor&) const { return {}; }
+
+  DrawnBatches how_;
+  std::int64_t batch_size_, length_;
+  torch::TensorOptions numbers_;
+  torch::Tensor seeds_;                             ///< (R) int64
+  torch::Tensor text_, starts_, before_, skipped_;  ///< of windows: the characters; (R, 1) each
+};
+
+}  // namespace ffn

@@ -102,14 +102,12 @@ Option add_output_options(CommandLine command, CommonOptions& common) {
 }
 
 void add_compute_options(CommandLine command, CommonOptions& common) {
-  command.option("--engine", common.engine, "what trains: auto, fused or libtorch")
-      .type("NAME")
-      .one_of({"auto", "fused", "libtorch"}, false);
+  command.option("--engine", common.engine, "what trains: auto, cpu or torch").type("NAME").one_of({"auto", "cpu", "torch"}, false);
   command.option("--device", common.device, "cpu, cuda or cuda:N").type("NAME");
   command.option("--init-from", common.init_from, "start from the weights of this run (model.init_from)").type("RUN").directory();
   command
       .option("--threads", common.threads,
-              "threads of each run of the fused engine; otherwise the cores that no worker needs. Results do not depend on it")
+              "threads of each run of the cpu engine; otherwise the cores that no worker needs. Results do not depend on it")
       .integer_in(1, 4096)
       .type("N");
 }
@@ -159,7 +157,7 @@ void require_command(const std::string& word, const CommonOptions& common) {
 namespace {
 
 // Moves the overrides to `common`; the remaining words are configs.
-void take_overrides(std::vector<std::string>& words, CommonOptions& common) {
+void parse_overrides(std::vector<std::string>& words, CommonOptions& common) {
   const auto configs_end = std::stable_partition(words.begin(), words.end(), [](const std::string& word) { return !is_override(word); });
   common.overrides.insert(common.overrides.end(), configs_end, words.end());
   words.erase(configs_end, words.end());
@@ -174,14 +172,14 @@ void add_configs_options(CommandLine command, std::vector<std::string>& configs)
 }
 
 void require_configs(std::vector<std::string>& configs, CommonOptions& common) {
-  take_overrides(configs, common);
+  parse_overrides(configs, common);
   if (configs.empty()) throw UsageError("no config is named", kNoConfigHint);
 }
 
-void take_config(CommonOptions& common) {
+void parse_config(CommonOptions& common) {
   std::vector<std::string> words;
   words.swap(common.overrides);
-  take_overrides(words, common);
+  parse_overrides(words, common);
   common.config = expand_home(common.config);
   if (words.empty()) return;
   if (common.config.empty()) {
@@ -196,7 +194,7 @@ void take_config(CommonOptions& common) {
 }
 
 void require_config(CommonOptions& common) {
-  take_config(common);
+  parse_config(common);
   if (common.config.empty()) throw UsageError("no config is named", kNoConfigHint);
 }
 

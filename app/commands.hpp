@@ -19,7 +19,7 @@ namespace ffn::app {
 
 struct CommonOptions {
   std::string config;
-  std::vector<std::string> overrides;  ///< key=value; until take_config() the config may stand among them
+  std::vector<std::string> overrides;  ///< key=value; until parse_config() the config may stand among them
   std::string out = "runs";
   int jobs = 0;  ///< 0: one per core
   bool json = false;
@@ -84,7 +84,7 @@ void add_compute_options(CommandLine command, CommonOptions& common);
 /// A config, as the first word or with --config, and overrides behind it.
 Option add_config_options(CommandLine command, CommonOptions& common);
 /// Finds the config among the words. Throws UsageError for a second one, and for a mistyped subcommand.
-void take_config(CommonOptions& common);
+void parse_config(CommonOptions& common);
 /// The same, where there has to be one.
 void require_config(CommonOptions& common);
 /// The same for several configs; the overrides are for each.

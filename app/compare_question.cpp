@@ -108,7 +108,7 @@ Comparison answer_to(const CompareQuestion& question, const std::function<void(c
                     "`ffn-train check` says how each directory stands; --all takes in runs that no study lists");
   if (target) {
     request.sequential.reset();  // its interim analyses are of the study's own target
-    take_target(*target, question.target, found.runs);
+    apply_target(*target, question.target, found.runs);
   }
   if (on_found) on_found(found);
   const bool at_hit = std::any_of(found.runs.begin(), found.runs.end(), stops_at_hit);

@@ -77,7 +77,7 @@ void StudyDisplay::interim_analysis(const Comparison& c, std::size_t seeds) {
 
 void StudyDisplay::say_how_it_trains(const Plan& plan, const std::vector<std::size_t>& runs, const std::vector<Progress>& found) {
   if (!has_said_how_) {
-    for (const auto& share : engine_shares(plan.study)) (share.engine == "fused" ? log_debug : log_info)(engine_line(share));
+    for (const auto& share : engine_shares(plan.study)) (share.engine == "cpu" ? log_debug : log_info)(engine_line(share));
     if (const auto few = few_workers_line(common_, plan.study); !few.empty()) log_info(few);
   }
   has_said_how_ = true;

@@ -22,7 +22,8 @@ std::string few_workers_line(const CommonOptions& common, const Study& study) {
 }
 
 std::string engine_line(const EngineShare& share) {
-  return "engine: " + share.engine + ", " + share.device + ", " + kernel_isa() + " (" + share.reason + ")" +
+  return "engine: " + share.engine + ", " + (share.engine == share.device ? "" : share.device + ", ") + kernel_isa() + " (" + share.reason +
+         ")" +
          (share.stack > 0 ? "; up to " + format_count(share.stack) + " runs as one stack; a run takes " + format_bytes(share.bytes) +
                                 " of GPU memory at least, and " + format_bytes(share.host_bytes) + " on the host"
                           : "");

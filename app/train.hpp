@@ -43,7 +43,7 @@ void require_memory(const RunConfig& config);
 /// Why there are fewer workers than cores for want of memory; empty where that is not so.
 std::string few_workers_line(const CommonOptions& common, const Study& study);
 
-/// "engine: fused, cpu, x86-64-v4 (it covers the model on the CPU)"
+/// "engine: cpu, x86-64-v4 (it covers the model on the CPU)"
 std::string engine_line(const EngineShare& share);
 
 }  // namespace ffn::app

@@ -308,7 +308,7 @@ int train_run(RunConfig config, const TrainOptions& options, const CommonOptions
   recorder.forward_to(&progress);
   recorder.stop_when(stop_requested);
   set_up_log(log_options(common.verbosity, color_enabled(color_mode(common), 2), [&bar] { bar.clear(); }));
-  (info.engine == "fused" ? log_debug : log_info)("engine: " + info.text() + " (" + info.reason + ")");  // the usual one needs no line
+  (info.engine == "cpu" ? log_debug : log_info)("engine: " + info.text() + " (" + info.reason + ")");  // the usual one needs no line
   try {
     engine.train({{config}, {checkpoint}}, recorder);
   } catch (const std::exception& error) {

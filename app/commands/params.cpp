@@ -190,7 +190,7 @@ void add_params(CommandLine program, CommonOptions& common) {
   add_output_options(command, common);
   command.run([&common, options, of_layer, width, top_k, d_ff, llama] {
     const bool describes_layer = std::any_of(of_layer.begin(), of_layer.end(), [](const Option& option) { return option.given(); });
-    take_config(common);
+    parse_config(common);
     if (!common.config.empty()) {
       if (describes_layer)
         throw UsageError("--d-model and the options beside it describe a layer without a config, so they would not change " + common.config,

@@ -76,7 +76,7 @@ void add_train(CommandLine program, CommonOptions& common) {
   add_output_options(program, common);
   program.run([program, &common, options, config] {
     const bool alone = !config.given() && common.overrides.empty();
-    if (!alone) take_config(common);
+    if (!alone) parse_config(common);
     return config.given() || !common.config.empty() ? train(*options, common) : without_config(program, alone);
   });
 }

@@ -1,4 +1,4 @@
-// ffn-train verify CONFIG...: both engines side by side. What the fused engine computes by hand, LibTorch computes by
+// ffn-train verify CONFIG...: both engines side by side. What the cpu engine computes by hand, LibTorch computes by
 // autograd; they may differ by what float32 rounding explains, and by nothing else.
 #include <cmath>
 #include <iostream>
@@ -7,7 +7,7 @@
 #include "../load_config.hpp"
 #include "../signals.hpp"
 #include "../train.hpp"
-#include "ffn/base/larger.hpp"
+#include "ffn/base/nan_max.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/table.hpp"
 #include "ffn/report/terminal.hpp"
@@ -33,7 +33,8 @@ double ratio(double difference, double unit) { return difference == 0 ? 0 : diff
 
 double worst_of(const VerifyResult& result) {
   double worst = result.validation_near_ties > 0 ? 0 : ratio(result.loss, result.loss_unit);
-  for (const auto& p : result.parameters) worst = larger(worst, larger(ratio(p.gradient, p.gradient_unit), ratio(p.weight, p.weight_unit)));
+  for (const auto& p : result.parameters)
+    worst = nan_max(worst, nan_max(ratio(p.gradient, p.gradient_unit), ratio(p.weight, p.weight_unit)));
   return worst;
 }
 
@@ -96,7 +97,7 @@ void print_parameters(const VerifyResult& result, const CommonOptions& common) {
   for (const auto& p : result.parameters) {
     table.add_row({p.name, format_significant(p.gradient, 2), in_units(p.gradient, p.gradient_unit), format_significant(p.weight, 2),
                    in_units(p.weight, p.weight_unit)});
-    const double worst = larger(ratio(p.gradient, p.gradient_unit), ratio(p.weight, p.weight_unit));
+    const double worst = nan_max(ratio(p.gradient, p.gradient_unit), ratio(p.weight, p.weight_unit));
     if (!(worst <= kVerifyLimit)) table.highlight_last_row();
   }
   print_table(table, common);
@@ -105,7 +106,7 @@ void print_parameters(const VerifyResult& result, const CommonOptions& common) {
 std::string sentence(const Verified& verified) {
   const auto& r = verified.result;
   const std::string name = verified.name + (r.device.empty() ? "" : ", LibTorch on " + r.device);
-  if (!r.not_covered.empty()) return name + ": nothing to compare, the fused engine does not cover " + r.not_covered;
+  if (!r.not_covered.empty()) return name + ": nothing to compare, the cpu engine does not cover " + r.not_covered;
   if (!comparable(r))
     return name + ": cannot be compared, in the first step of each of " + std::to_string(r.seeds_passed_over + 1) +
            " seeds a token's choice of experts lies within rounding of a tie, however small the batch";

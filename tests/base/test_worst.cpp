@@ -1,9 +1,9 @@
 // The comparisons that the reference tests and `verify` rest on: what must not pass does not.
-#include "ffn/base/larger.hpp"
+#include "ffn/base/nan_max.hpp"
 #include "support/catch_plain.hpp"
 #include "support/worst.hpp"
 
-using ffn::larger;
+using ffn::nan_max;
 using ffn::test::Worst;
 
 namespace {
@@ -35,10 +35,10 @@ TEST_CASE("a NaN among the errors is larger than every bound, wherever it stands
 TEST_CASE("a comparison of nothing does not pass") { CHECK_FALSE(Worst{}.error() < 1e300); }
 
 TEST_CASE("the larger of two keeps what is not a number, on either side", ) {
-  CHECK(larger(1, 2) == 2);
-  CHECK(larger(2, 1) == 2);
-  CHECK(larger(0, HUGE_VAL) == HUGE_VAL);
-  CHECK(std::isnan(larger(1, kNan)));
-  CHECK(std::isnan(larger(kNan, 1)));
-  CHECK(std::isnan(larger(kNan, HUGE_VAL)));
+  CHECK(nan_max(1, 2) == 2);
+  CHECK(nan_max(2, 1) == 2);
+  CHECK(nan_max(0, HUGE_VAL) == HUGE_VAL);
+  CHECK(std::isnan(nan_max(1, kNan)));
+  CHECK(std::isnan(nan_max(kNan, 1)));
+  CHECK(std::isnan(nan_max(kNan, HUGE_VAL)));
 }

@@ -101,7 +101,7 @@ class Words(CompletionTest):
         self.assertEqual(set(self.asked("export", "runs/study", "runs/x")), {"runs/xor/"})
 
     def test_values_of_options(self):
-        self.assertEqual(set(self.asked("xor", "--engine", "")), {"auto", "fused", "libtorch"})
+        self.assertEqual(set(self.asked("xor", "--engine", "")), {"auto", "cpu", "torch"})
         self.assertEqual(set(self.asked("xor", "--color=")), {"--color=auto", "--color=always", "--color=never"})
         self.assertLess({"val/loss", "steps_to_target"}, set(self.asked("compare", "runs", "--metric", "")))
         self.assertEqual(set(self.asked("compare", "runs", "--by", "train.optimizer.lr")), {"train.optimizer.lr", "train.optimizer.lr_scale"})

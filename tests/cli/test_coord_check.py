@@ -35,7 +35,7 @@ class CoordCheck(ProgramTest):
         (row,) = self.rows("xor", "--widths", "24", "--steps", "7")
         self.assertAlmostEqual(row["change"], (after - before).abs().mean().item(), delta=1e-5)
 
-    def test_what_has_no_width_or_no_fused_form_is_refused(self):
+    def test_what_has_no_width_or_no_form_for_the_cpu_engine_is_refused(self):
         self.assertIn("hidden width", self.fails(2, "coord-check", "xor", "model.ffn.kind=none"))
         self.assertIn("does not cover", self.fails(2, "coord-check", "xor", "model.ffn.kind=conv1x1"))
         self.assertIn("--widths", self.fails(2, "coord-check", "xor", "--widths", "64,many"))

@@ -23,22 +23,22 @@ class Engines(ProgramTest):
     def read(self, path):
         return json.loads((self.tmp / path).read_text())
 
-    def test_auto_is_fused_and_both_are_recorded(self):
+    def test_auto_is_the_cpu_engine_and_both_are_recorded(self):
         self.write("x.json", XOR)
         started = self.ok("--config", "x.json", "-v").stderr
-        self.assertIn("engine: fused, cpu", started)
+        self.assertIn("engine: cpu", started)
         self.assertIn("covers the model", started)
         summary = record(self.tmp / "runs/x/seed-1")["summary"]
         meta = record(self.tmp / "runs/x/seed-1")["sessions"][-1]
-        self.assertEqual((meta["engine"], meta["device"], meta["libtorch"]), ("fused", "cpu", ""))
+        self.assertEqual((meta["engine"], meta["device"], meta["libtorch"]), ("cpu", "cpu", ""))
         self.assertEqual(len(summary["computed_by"]), 1)
 
-        started = self.ok("--config", "x.json", "--engine", "libtorch", "-o", "open").stderr
-        self.assertIn("engine: libtorch, cpu", started)
+        started = self.ok("--config", "x.json", "--engine", "torch", "-o", "open").stderr
+        self.assertIn("engine: torch, cpu", started)
         self.assertIn("(asked for)", started)
         other = record(self.tmp / "open/x/seed-1")["summary"]
         meta = record(self.tmp / "open/x/seed-1")["sessions"][-1]
-        self.assertEqual(meta["engine"], "libtorch")
+        self.assertEqual(meta["engine"], "torch")
         self.assertRegex(meta["libtorch"], r"^\d+\.\d+")
         self.assertEqual(record(self.tmp / "open/x/seed-1")["identity"], record(self.tmp / "runs/x/seed-1")["identity"])
         self.assertAlmostEqual(other["metrics"]["val/loss"]["final"], summary["metrics"]["val/loss"]["final"], delta=1e-3)
@@ -46,21 +46,21 @@ class Engines(ProgramTest):
 
     def test_a_finished_run_is_found_whatever_computed_it_unless_an_engine_is_named(self):
         self.write("x.json", XOR)
-        self.ok("--config", "x.json", "--engine", "libtorch")
+        self.ok("--config", "x.json", "--engine", "torch")
         self.assertIn("already trained", self.ok("--config", "x.json").stderr)
-        self.assertIn("already trained", self.ok("--config", "x.json", "--engine", "libtorch").stderr)
+        self.assertIn("already trained", self.ok("--config", "x.json", "--engine", "torch").stderr)
         before = self.files()
-        refused = self.fails(2, "--config", "x.json", "--engine", "fused")
-        self.assertIn("by the engine libtorch", refused)
+        refused = self.fails(2, "--config", "x.json", "--engine", "cpu")
+        self.assertIn("by the engine torch", refused)
         self.assertIn("--fresh", refused)
         self.assertEqual(self.files(), before)
-        self.ok("--config", "x.json", "--engine", "fused", "--fresh")
+        self.ok("--config", "x.json", "--engine", "cpu", "--fresh")
         self.assertTrue(any((self.tmp / "runs/x").glob("seed-1.*.old-1/model.safetensors")))
-        self.assertTrue(record(self.tmp / "runs/x/seed-1")["summary"]["computed_by"][0].startswith("fused"))
+        self.assertTrue(record(self.tmp / "runs/x/seed-1")["summary"]["computed_by"][0].startswith("cpu"))
 
     def interrupted(self, *more):
         """A run that was stopped on request after its first checkpoint."""
-        self.write("x.json", {**XOR, "train": {**XOR["train"], "steps": 400000 if "fused" in more else 20000, "checkpoint_every": 500}})
+        self.write("x.json", {**XOR, "train": {**XOR["train"], "steps": 400000 if "cpu" in more else 20000, "checkpoint_every": 500}})
         process = subprocess.Popen(self.command("--config", "x.json", *more), cwd=self.tmp, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         deadline = time.monotonic() + 60
         while not any(self.tmp.glob("runs/x/seed-1.*/checkpoint.safetensors")) and time.monotonic() < deadline:
@@ -70,12 +70,12 @@ class Engines(ProgramTest):
         self.assertEqual(process.returncode, 75)
 
     def test_a_run_goes_on_in_the_other_engine_and_says_so(self):
-        self.interrupted("--engine", "libtorch")
+        self.interrupted("--engine", "torch")
         resumed = self.ok("--config", "x.json").stderr
-        self.assertIn("going on with fused", resumed)
+        self.assertIn("going on with cpu", resumed)
         self.assertIn("bits may differ", resumed)
         by = record(self.tmp / "runs/x/seed-1")["summary"]["computed_by"]
-        self.assertEqual([entry.split(",")[0] for entry in by], ["libtorch", "fused"])
+        self.assertEqual([entry.split(",")[0] for entry in by], ["torch", "cpu"])
 
     def test_the_environment_chooses_the_instruction_set(self):
         self.write("x.json", XOR)
@@ -89,8 +89,8 @@ class Engines(ProgramTest):
             meta, summary = found["sessions"][-1], found["summary"]
             if expected:
                 self.assertEqual(meta["kernel_isa"], expected)
-            self.assertIn("engine: fused, cpu, " + meta["kernel_isa"], result.stderr)
-            self.assertEqual(summary["computed_by"], ["fused, cpu, " + meta["kernel_isa"]])
+            self.assertIn("engine: cpu, " + meta["kernel_isa"], result.stderr)
+            self.assertEqual(summary["computed_by"], ["cpu, " + meta["kernel_isa"]])
 
     def test_an_instruction_set_that_cannot_be_had_is_refused_and_help_is_not(self):
         self.write("x.json", XOR)
@@ -105,24 +105,24 @@ class Engines(ProgramTest):
         self.assertIn("FFN_ISA", self.ok("man").stdout)
 
     def test_a_study_over_engines_is_compared_and_a_mixed_one_says_so(self):
-        study = {**XOR, "name": "s", "seeds": 3, "sweep": {"grid": {"compute.engine": ["fused", "libtorch"]}}}
+        study = {**XOR, "name": "s", "seeds": 3, "sweep": {"grid": {"compute.engine": ["cpu", "torch"]}}}
         self.write("s.json", study)
         compared = json.loads(self.ok("--config", "s.json", "--json", "-q").stdout)
         self.assertEqual(compared["by"], "compute.engine")
         groups = {group["value"]: group for group in compared["facets"][0]["groups"]}
-        self.assertEqual(set(groups), {"fused", "libtorch"})
-        self.assertAlmostEqual(groups["fused"]["mean"], groups["libtorch"]["mean"], delta=1e-3)
+        self.assertEqual(set(groups), {"cpu", "torch"})
+        self.assertAlmostEqual(groups["cpu"]["mean"], groups["torch"]["mean"], delta=1e-3)
 
         mixed = {**XOR, "name": "m", "seeds": 3,
-                 "sweep": {"zip": [{"model.ffn.activation": ["relu", "gelu"], "compute.engine": ["fused", "libtorch"]}]},
+                 "sweep": {"zip": [{"model.ffn.activation": ["relu", "gelu"], "compute.engine": ["cpu", "torch"]}]},
                  "compare": {"by": "model.ffn.activation", "metric": "val/loss"}}
         self.write("m.json", mixed)
         notes = json.loads(self.ok("--config", "m.json", "--json", "-q").stdout)["notes"]
-        self.assertTrue(any("computed differently" in note and "gelu by libtorch" in note for note in notes), notes)
+        self.assertTrue(any("computed differently" in note and "gelu by torch" in note for note in notes), notes)
 
     def test_engines_that_cross_within_pairs_are_noted(self):
         common = ("xor", "train.steps=30", "name=s", "train.eval_every=10", "model.ffn.activation=relu,gelu", "-q")
-        self.ok(*common, "seeds=[0,1,2]", "--engine", "libtorch", "-o", "a")
+        self.ok(*common, "seeds=[0,1,2]", "--engine", "torch", "-o", "a")
         self.ok(*common, "seeds=[0,1,2,3,4,5]", "-o", "b")
         for variant, seeds in (("activation=relu", (0, 1, 2)), ("activation=gelu", ())):
             for seed in seeds:
@@ -131,14 +131,14 @@ class Engines(ProgramTest):
                 shutil.copytree(one, other)
         notes = " ".join(json.loads(self.ok("compare", "b/s", "--json").stdout)["notes"])
         self.assertIn("computed differently", notes)
-        self.assertIn("relu 3 by fused", notes)
+        self.assertIn("relu 3 by cpu", notes)
 
     def test_what_cannot_be_had_is_refused_with_a_remedy(self):
         self.write("x.json", XOR)
         error = self.fails(2, "--config", "x.json", "--device", "gpu")
         self.assertIn("/compute/device", error)
         self.assertIn("use cpu, cuda or cuda:N", error)
-        error = self.fails(2, "--config", "x.json", "--device", "cuda", "--engine", "fused")
+        error = self.fails(2, "--config", "x.json", "--device", "cuda", "--engine", "cpu")
         self.assertIn("runs on the CPU only", error)
         self.assertEqual(list((self.tmp / "runs").rglob("*")) if (self.tmp / "runs").exists() else [], [])
         if not HAS_GPU:
@@ -160,12 +160,12 @@ class Engines(ProgramTest):
 
     def test_plan_says_which_engine_and_why(self):
         self.write("x.json", XOR)
-        self.assertRegex(self.ok("plan", "--config", "x.json", "--no-probe").stdout, r"engine: fused, cpu, (baseline|x86-64-v[34]) \(it covers the model on the CPU\)")
-        plan = json.loads(self.ok("plan", "--config", "x.json", "--no-probe", "--json", "--engine", "libtorch").stdout)
-        self.assertEqual(plan["engines"], [{"engine": "libtorch", "device": "cpu", "reason": "asked for", "runs": 1}])
+        self.assertRegex(self.ok("plan", "--config", "x.json", "--no-probe").stdout, r"engine: cpu, (baseline|x86-64-v[34]) \(it covers the model on the CPU\)")
+        plan = json.loads(self.ok("plan", "--config", "x.json", "--no-probe", "--json", "--engine", "torch").stdout)
+        self.assertEqual(plan["engines"], [{"engine": "torch", "device": "cpu", "reason": "asked for", "runs": 1}])
 
     def test_a_router_that_all_blocks_share_moves_its_bias_once_a_step(self):
-        for engine in ("fused", "libtorch"):
+        for engine in ("cpu", "torch"):
             self.ok("sequence-xor", "--engine", engine, "name=" + engine, "train.steps=1", "model.blocks=3", "model.share_ffn=true", "model.ffn.kind=moe",
                     "model.ffn.num_experts=3", "model.ffn.top_k=1", "model.ffn.router.bias_step=0.05")
             content = next((self.tmp / "runs" / engine).glob("seed-0.*/model.safetensors")).read_bytes()

@@ -68,7 +68,7 @@ class GoingOn(ProgramTest):
         self.assertIn("1 more run goes on", self.ok("plan", self.one, "seeds=2", "train.steps=150", "--no-probe").stderr)
 
     def test_a_longer_run_goes_on_to_the_bits_of_one_run(self):
-        for engine in ("fused", "libtorch"):
+        for engine in ("cpu", "torch"):
             self.longer_equals_one_run("compute.engine=" + engine)
         resumed = [s.get("resumed_at_step") for s in max((record(p) for p in (self.tmp / "twice").rglob("run.json")), key=lambda r: r["step"])["sessions"]]
         self.assertEqual(resumed, [None, 60])
@@ -205,7 +205,7 @@ class GoingOn(ProgramTest):
     def test_a_run_starts_from_the_weights_of_another_and_counts_them_by_their_content(self):
         self.ok(self.one, "name=source")
         (source,) = (self.tmp / "runs/source").glob("seed-*")
-        for engine in ("fused", "libtorch"):
+        for engine in ("cpu", "torch"):
             self.ok(self.one, "--init-from", "runs/source/seed-0", f"name={engine}", "train.optimizer.lr=1e-12", "--engine", engine)
             (warm,) = (self.tmp / "runs" / engine).glob("seed-*")
             last = [json.loads((run / "metrics.jsonl").read_text().splitlines()[-1])["val/loss"] for run in (source, warm)]

@@ -32,18 +32,18 @@ class Regression(ProgramTest):
 
     def test_both_engines_agree_and_measure_the_same_error(self):
         self.assertIn("the engines agree", self.ok("verify", self.config, "model.ffn.activation=relu,tanh").stdout)
-        for engine in ("fused", "libtorch"):
+        for engine in ("cpu", "torch"):
             self.ok(self.config, "--engine", engine, f"name={engine}", "-q")
-        fused, libtorch = (record(self.tmp / f"runs/{name}/seed-0") for name in ("fused", "libtorch"))
+        cpu, libtorch = (record(self.tmp / f"runs/{name}/seed-0") for name in ("cpu", "torch"))
         for name in ("val/loss", "val/rmse", "val/r2"):
-            a, b = (run["summary"]["metrics"][name]["final"] for run in (fused, libtorch))
+            a, b = (run["summary"]["metrics"][name]["final"] for run in (cpu, libtorch))
             self.assertTrue(abs(a - b) < 1e-3, f"{name}: {a}, {b}")
-        loss, rmse = (fused["summary"]["metrics"][name]["final"] for name in ("val/loss", "val/rmse"))
+        loss, rmse = (cpu["summary"]["metrics"][name]["final"] for name in ("val/loss", "val/rmse"))
         self.assertTrue(abs(math.sqrt(loss) - rmse) < 1e-12)
-        self.assertNotIn("val/accuracy", fused["summary"]["metrics"])
+        self.assertNotIn("val/accuracy", cpu["summary"]["metrics"])
 
     def test_a_killed_study_resumes_to_the_same_bits_on_both_engines(self):
-        for engine, steps in (("fused", 20000), ("libtorch", 1000)):
+        for engine, steps in (("cpu", 20000), ("torch", 1000)):
             command = (self.config, "--engine", engine, f"train.steps={steps}", "-q", "-o")
             self.ok(*command, f"whole-{engine}")
             process = subprocess.Popen(self.command(*command, f"killed-{engine}"), cwd=self.tmp, stderr=subprocess.DEVNULL)
@@ -81,7 +81,7 @@ class Regression(ProgramTest):
         self.assertIn("the engines agree", self.ok("verify", self.config, "train.loss=huber").stdout)
         # Targets from -4 to 4, of which little is learned: errors on either side of 1.
         more = ("task.target=4 * sin(2 * pi * x)", "train.loss=huber", "train.steps=40")
-        for engine in ("fused", "libtorch"):
+        for engine in ("cpu", "torch"):
             self.ok(self.config, *more, f"name={engine}", "--engine", engine, "-q")
             run = run_at(self.tmp / f"runs/{engine}/seed-0")
             metrics = {name: value["final"] for name, value in record(run)["summary"]["metrics"].items()}

@@ -34,7 +34,7 @@ class Stop(ProgramTest):
         return {str(p.relative_to(self.tmp / out)): p.read_bytes() for p in sorted((self.tmp / out).rglob("model.safetensors"))}
 
     def test_runs_end_at_their_hit_and_the_answer_is_the_same_on_both_engines(self):
-        for engine in ("fused", "libtorch"):
+        for engine in ("cpu", "torch"):
             self.ok(self.config, "--engine", engine, "-q", "-o", f"whole-{engine}")
             self.ok(self.config, "--engine", engine, "-q", "-o", f"stopped-{engine}", STOP)
             whole, stopped = self.records(f"whole-{engine}"), self.records(f"stopped-{engine}")
@@ -50,7 +50,7 @@ class Stop(ProgramTest):
                 self.assertEqual(*(without_times(json.loads(json.dumps(a[part]).replace("stopped-", "whole-"))) for a in answers))
 
     def test_a_run_alone_and_in_a_cohort_ends_with_the_same_bits(self):
-        for engine in ("fused", "libtorch"):
+        for engine in ("cpu", "torch"):
             self.ok(self.config, "--engine", engine, "-q", "-o", engine, STOP)
             self.ok(self.one, "--engine", engine, "-q", "-o", engine + "-alone", STOP, "seed=4")
             (alone,), cohort = self.weights(engine + "-alone").items(), self.weights(engine)

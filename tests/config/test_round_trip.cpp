@@ -88,7 +88,7 @@ class Changer final : public FieldVisitor {
   void choice(const Field& f, std::string& x, const std::vector<Choice>& choices) override {
     if (std::string(f.name) == "match") return;
     x = choices[0].name == x ? choices[1].name : choices[0].name;
-    if (std::string(f.name) == "engine") x = "libtorch";  // the fused one has no part in the device above
+    if (std::string(f.name) == "engine") x = "torch";  // the cpu one has no part in the device above
     ++changed;
   }
   void optional_integer(const Field& f, std::optional<std::int64_t>& x, Bounds<std::int64_t>) override {

@@ -366,8 +366,7 @@ TEST_CASE("threads, which change no result, are refused wherever they would be c
 }
 
 TEST_CASE("keys that change no result are refused as axes of a grid") {
-  for (const std::string axis :
-       {"keep=all,summary", "train.checkpoint_every=10,20", "log.layers=true,false"}) {
+  for (const std::string axis : {"keep=all,summary", "train.checkpoint_every=10,20", "log.layers=true,false"}) {
     const std::string key = axis.substr(0, axis.find('='));
     const std::string why = key + " changes no result, so there is nothing to compare; give it one value";
     CHECK(problems_in_study(R"({"seeds": 2})", {axis}) == "s.json:1  /sweep: " + why);

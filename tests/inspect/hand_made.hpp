@@ -25,7 +25,7 @@ ModelConfig model_with(Config ffn, std::int64_t d_ff, const char* activation = "
 /// A network of vectors with all parameters 0 but those that are named: values row by row as they stand in memory, (D_in, D_out).
 struct Made {
   ModelConfig model;
-  fused::Network network;
+  cpu::Network network;
   std::vector<float> row;
   inspect::Inputs inputs;
 

@@ -11,7 +11,7 @@ using test::kModel;
 using test::some_input;
 using torch::Tensor;
 
-TEST_CASE("residual dropout scales or zeroes what a sub-layer adds, before the norm on its output, and nothing in evaluation", "[nn]") {
+TEST_CASE("residual dropout scales or zeroes what a sub-layer adds, before the norm on its output, and nothing in evaluation", "[torch]") {
   constexpr double kRate = 0.25;
   ModelConfig config;
   config.d_model = kModel;
@@ -22,10 +22,10 @@ TEST_CASE("residual dropout scales or zeroes what a sub-layer adds, before the n
   config.ffn = ffn;
   const Tensor x = some_input(1, 2000);
   const auto added = [&](const ModelConfig& model, std::uint32_t index, bool training) {
-    nn::Block block(1, model, 1, index);
-    nn::ParameterRow row(*block, torch::kFloat64);
+    modules::Block block(1, model, 1, index);
+    modules::ParameterRow row(*block, torch::kFloat64);
     row.initialise({1});
-    auto context = nn::training_context({0}, {7}, 0);
+    auto context = modules::training_context({0}, {7}, 0);
     context.training = training;
     return block(x, 1, context).y.detach() - x;
   };
@@ -51,14 +51,14 @@ TEST_CASE("residual dropout scales or zeroes what a sub-layer adds, before the n
   CHECK_FALSE(torch::equal(of_attention, dropped));
 }
 
-TEST_CASE("a tied head multiplies by the embedding and adds its own bias", "[nn]") {
+TEST_CASE("a tied head multiplies by the embedding and adds its own bias", "[torch]") {
   ModelConfig config;
   config.d_model = 2;
   config.ffn = NoFfnConfig{};
   config.positions = "none";
   config.tie = true;
-  nn::Network network(1, config, TaskShape{true, 3, 2, 3});
-  nn::ParameterRow row(*network, torch::kFloat64);
+  modules::Network network(1, config, TaskShape{true, 3, 2, 3});
+  modules::ParameterRow row(*network, torch::kFloat64);
   REQUIRE(row.entries().size() == 2);
   const torch::NoGradGuard no_grad;
   auto parameters = network->named_parameters();
@@ -67,20 +67,20 @@ TEST_CASE("a tied head multiplies by the embedding and adds its own bias", "[nn]
   const Tensor tokens = torch::tensor({2, 0}, torch::kInt64).view({1, 1, 2});
   // (3, 0.5) and (1, 2) times the rows (1, 2), (0, -1), (3, 0.5)
   const Tensor expected = torch::tensor({14.0, 19.5, 39.25, 15.0, 18.0, 34.0}, torch::kFloat64).view({1, 2, 3});
-  CHECK(torch::equal(network(tokens, nn::ForwardContext{}).outputs, expected));
+  CHECK(torch::equal(network(tokens, modules::ForwardContext{}).outputs, expected));
 }
 
-TEST_CASE("blocks that share their FFN compute what blocks with equal FFNs do, and drop other units", "[nn]") {
+TEST_CASE("blocks that share their FFN compute what blocks with equal FFNs do, and drop other units", "[torch]") {
   ModelConfig config;
   config.d_model = kModel;
   config.blocks = 2;
   config.residual = true;
   config.ffn = PositionwiseConfig{};
   const TaskShape task{false, 3, 1, 4};
-  nn::Network apart(1, config, task);
+  modules::Network apart(1, config, task);
   config.share_ffn = true;
-  nn::Network shared(1, config, task);
-  nn::ParameterRow row(*shared, torch::kFloat64), rows(*apart, torch::kFloat64);
+  modules::Network shared(1, config, task);
+  modules::ParameterRow row(*shared, torch::kFloat64), rows(*apart, torch::kFloat64);
   CHECK(row.num_parameters() == model_cost(config, task).total.parameters);
   test::fill_by_formula(row, 0);
   auto weights = row.export_run(0);
@@ -91,19 +91,19 @@ TEST_CASE("blocks that share their FFN compute what blocks with equal FFNs do, a
   }
   rows.import_run(0, weights);
   const Tensor x = test::formula_tensor("x", {1, 5, 3});
-  auto context = nn::training_context({0.5}, {7}, 0);  // the masks of a block are those that it has without sharing
+  auto context = modules::training_context({0.5}, {7}, 0);  // the masks of a block are those that it has without sharing
   for (const bool training : {false, true}) {
     context.training = training;
     CHECK(torch::equal(shared(x, context).outputs, apart(x, context).outputs));
   }
 }
 
-TEST_CASE("the same seed gives a parameter the same values in every model that has it", "[nn]") {
+TEST_CASE("the same seed gives a parameter the same values in every model that has it", "[torch]") {
   ModelConfig with, without;
   with.attention.emplace();
   const TaskShape task{true, 7, 5, 4};
-  nn::Network a(1, with, task), b(1, without, task);
-  nn::ParameterRow row_a(*a), row_b(*b);
+  modules::Network a(1, with, task), b(1, without, task);
+  modules::ParameterRow row_a(*a), row_b(*b);
   row_a.initialise({9});
   row_b.initialise({9});
   int shared = 0;

@@ -52,12 +52,12 @@ std::vector<std::pair<std::string, FfnConfig>> all_ffns(const std::string& activ
 
 }  // namespace
 
-TEST_CASE("an FFN commutes with a permutation of the tokens", "[nn]") {
+TEST_CASE("an FFN commutes with a permutation of the tokens", "[torch]") {
   const Tensor order = torch::tensor({3, 0, 6, 1, 5, 2, 4}, torch::kInt64);
   for (const auto& [name, config] : all_ffns("silu")) {
     INFO(name);
-    const auto ffn = nn::make_ffn(2, kModel, config, 0);
-    nn::ParameterRow row(*ffn, torch::kFloat64);
+    const auto ffn = modules::make_ffn(2, kModel, config, 0);
+    modules::ParameterRow row(*ffn, torch::kFloat64);
     row.initialise({1, 2});
     const Tensor x = some_input(2, 7);
     const Tensor a = forward(*ffn, x).index_select(1, order), b = forward(*ffn, x.index_select(1, order));
@@ -65,17 +65,17 @@ TEST_CASE("an FFN commutes with a permutation of the tokens", "[nn]") {
   }
 }
 
-TEST_CASE("gradients of every activation in every FFN kind pass a finite-difference check", "[nn]") {
+TEST_CASE("gradients of every activation in every FFN kind pass a finite-difference check", "[torch]") {
   int checked = 0;
   for (const auto& phi : activations()) {
     // Inputs by formula keep pre-activations away from 0, where a kink would make differences meaningless.
     for (const auto& [name, config] : all_ffns(phi.name)) {
-      const auto ffn = nn::make_ffn(2, kModel, config, 0);
-      nn::ParameterRow row(*ffn, torch::kFloat64);
+      const auto ffn = modules::make_ffn(2, kModel, config, 0);
+      modules::ParameterRow row(*ffn, torch::kFloat64);
       row.initialise({4, 5});
       Tensor x = some_input(2, 3).clone().requires_grad_();
       const auto scalar = [&] {
-        const auto out = ffn->forward(x, nn::ForwardContext{});
+        const auto out = ffn->forward(x, modules::ForwardContext{});
         Tensor loss = (out.y * torch::sin(torch::arange(out.y.numel(), torch::kFloat64)).view_as(out.y)).sum();
         return out.auxiliary.empty() ? loss : loss + out.auxiliary[0].sum();
       };
@@ -90,7 +90,7 @@ TEST_CASE("gradients of every activation in every FFN kind pass a finite-differe
   CHECK(checked == static_cast<int>(activations().size() * all_ffns().size()));
 }
 
-TEST_CASE("whole networks have the parameters of the closed formula", "[nn]") {
+TEST_CASE("whole networks have the parameters of the closed formula", "[torch]") {
   int checked = 0;
   for (const bool tokens : {true, false}) {
     const TaskShape task{tokens, tokens ? 7 : 3, tokens ? 5 : 1, 4};
@@ -110,8 +110,8 @@ TEST_CASE("whole networks have the parameters of the closed formula", "[nn]") {
               config.attention->heads = 2;
               config.attention->scores = scores;
             }
-            nn::Network network(1, config, task);
-            CHECK(nn::ParameterRow(*network).num_parameters() == model_cost(config, task).total.parameters);
+            modules::Network network(1, config, task);
+            CHECK(modules::ParameterRow(*network).num_parameters() == model_cost(config, task).total.parameters);
             ++checked;
           }
         }

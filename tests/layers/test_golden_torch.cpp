@@ -46,7 +46,7 @@ void check_case(const std::string& name, Module module, const Forward& forward) 
   INFO("no values of PyTorch for " << name << "? run scripts/generate/golden");
   REQUIRE(golden()["cases"].contains(name));
   const json& expected = golden()["cases"].at(name);
-  nn::ParameterRow row(*module, torch::kFloat64);
+  modules::ParameterRow row(*module, torch::kFloat64);
   row.initialise({11, 12});
   test::fill_by_formula(row, 1);
   torch::Tensor x = test::formula_tensor("input", {size("B") * size("T"), size("D")}).unsqueeze(0).repeat({2, 1, 1}).requires_grad_();
@@ -89,15 +89,15 @@ Config sized(const std::string& activation, bool bias = true) {
 }
 
 void check_ffn(const std::string& name, const FfnConfig& config) {
-  check_case(name, nn::make_ffn(2, size("D"), config, 0), [](auto& module, const torch::Tensor& x) {
-    const auto out = module->forward(x, nn::ForwardContext{});
+  check_case(name, modules::make_ffn(2, size("D"), config, 0), [](auto& module, const torch::Tensor& x) {
+    const auto out = module->forward(x, modules::ForwardContext{});
     return Result{out.y, out.auxiliary.empty() ? torch::Tensor() : out.auxiliary[0]};
   });
 }
 
 }  // namespace
 
-TEST_CASE("every FFN but mixtures equals PyTorch's, gradients included, with every activation and without biases", "[nn]") {
+TEST_CASE("every FFN but mixtures equals PyTorch's, gradients included, with every activation and without biases", "[torch]") {
   std::size_t kinds = 0;
   test::each_alternative(FfnConfig{}, [&](auto ffn) {
     using Kind = decltype(ffn);
@@ -110,7 +110,7 @@ TEST_CASE("every FFN but mixtures equals PyTorch's, gradients included, with eve
   CHECK(kinds == std::variant_size_v<FfnConfig> - 2);  // mixtures follow; "none" computes nothing
 }
 
-TEST_CASE("a mixture equals the sum over all experts with a mask, gradients and balance loss included, for every router", "[nn]") {
+TEST_CASE("a mixture equals the sum over all experts with a mask, gradients and balance loss included, for every router", "[torch]") {
   test::each_alternative(RouterConfig{}, [](auto router) {
     const std::string name = std::string("moe/") + router.kKind;
     auto config = sized<MoeConfig>("gelu");
@@ -124,14 +124,14 @@ TEST_CASE("a mixture equals the sum over all experts with a mask, gradients and 
   });
 }
 
-TEST_CASE("attention by content and by position equals PyTorch's", "[nn]") {
+TEST_CASE("attention by content and by position equals PyTorch's", "[torch]") {
   for (const bool causal : {true, false}) {
     for (const auto& scores : test::choices("model.attention.scores")) {
       AttentionConfig config;
       config.heads = size("H");
       config.causal = causal;
       config.scores = scores;
-      nn::Attention attention(2, size("D"), size("T"), config);
+      modules::Attention attention(2, size("D"), size("T"), config);
       check_case("attention/" + scores + (causal ? "/causal" : ""), attention.ptr(), [](auto& module, const torch::Tensor& x) {
         return Result{module->forward(x, size("T")), {}};
       });
@@ -139,35 +139,35 @@ TEST_CASE("attention by content and by position equals PyTorch's", "[nn]") {
   }
 }
 
-TEST_CASE("rotary attention equals PyTorch's, in both layouts", "[nn]") {
+TEST_CASE("rotary attention equals PyTorch's, in both layouts", "[torch]") {
   for (const auto& layout : test::choices("model.attention.rotary_layout")) {
     AttentionConfig config;
     config.heads = 1;  // of four numbers, so that there are two pairs
     config.rotary_layout = layout;
     config.rotary_base = 50;
-    nn::Attention attention(2, size("D"), size("T"), config, /*rotary=*/true);
+    modules::Attention attention(2, size("D"), size("T"), config, /*rotary=*/true);
     check_case("attention/rotary/" + layout, attention.ptr(), [](auto& module, const torch::Tensor& x) {
       return Result{module->forward(x, size("T")), {}};
     });
   }
 }
 
-TEST_CASE("attention with normed queries and keys equals PyTorch's", "[nn]") {
+TEST_CASE("attention with normed queries and keys equals PyTorch's", "[torch]") {
   AttentionConfig config;
   config.heads = size("H");
   config.qk_norm = true;
-  nn::Attention attention(2, size("D"), size("T"), config);
+  modules::Attention attention(2, size("D"), size("T"), config);
   check_case("attention/qk_norm", attention.ptr(), [](auto& module, const torch::Tensor& x) {
     return Result{module->forward(x, size("T")), {}};
   });
 }
 
-TEST_CASE("LayerNorm and RMSNorm equal PyTorch's", "[nn]") {
+TEST_CASE("LayerNorm and RMSNorm equal PyTorch's", "[torch]") {
   for (const auto& kind : test::choices("model.norm.kind")) {
     if (kind == "none") continue;
     NormConfig config;
     config.kind = kind;
-    nn::Norm norm(2, size("D"), config);
+    modules::Norm norm(2, size("D"), config);
     check_case("norm/" + kind, norm.ptr(), [](auto& module, const torch::Tensor& x) { return Result{module->forward(x), {}}; });
   }
 }

@@ -10,8 +10,8 @@ using torch::Tensor;
 namespace {
 
 /// One head of four half keys, sin and cos of 1 + i + 2j; values sin(r + 3c); every token's query is (0.5, -1, 2, 0.25).
-std::shared_ptr<nn::FeedForward> some_memory(const FfnConfig& config) {
-  auto memory = nn::make_ffn(1, 2, config, 0);
+std::shared_ptr<modules::FeedForward> some_memory(const FfnConfig& config) {
+  auto memory = modules::make_ffn(1, 2, config, 0);
   memory->to(torch::kFloat64);
   const torch::NoGradGuard no_grad;
   auto parameters = memory->named_parameters();
@@ -38,9 +38,9 @@ bool is_value(const Tensor& found, std::initializer_list<double> expected) {
 
 }  // namespace
 
-TEST_CASE("product keys find the best slots of all, and their values are added up by softmax weights", "[nn]") {
+TEST_CASE("product keys find the best slots of all, and their values are added up by softmax weights", "[torch]") {
   const auto memory = some_memory(four_by_four());
-  const auto out = memory->forward(torch::ones({1, 1, 2}, torch::kFloat64), nn::ForwardContext{});
+  const auto out = memory->forward(torch::ones({1, 1, 2}, torch::kFloat64), modules::ForwardContext{});
   CHECK(is_value(out.y.detach(), {0.037060465, -0.096330367}));  // slots 4 and 8, weights 0.545366620 and 0.454633380
   CHECK(is_value(out.auxiliary.at(0), {2.0 / 16}));
   CHECK(is_value(out.auxiliary.at(1), {-0.545366620 * std::log(0.545366620) - 0.454633380 * std::log(0.454633380)}));

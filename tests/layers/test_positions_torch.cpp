@@ -5,7 +5,7 @@
 
 using namespace ffn;
 
-TEST_CASE("sinusoidal positions are sines and cosines of falling frequency, of an odd width, too", "[nn]") {
+TEST_CASE("sinusoidal positions are sines and cosines of falling frequency, of an odd width, too", "[torch]") {
   // sin(t / 10000**(j/5)) for even j, cos(t / 10000**((j-1)/5)) for odd j
   const std::vector<double> numpy = {0,
                                      1,
@@ -22,8 +22,8 @@ TEST_CASE("sinusoidal positions are sines and cosines of falling frequency, of a
                                      0.0502165993874652,
                                      0.998738350693493,
                                      0.00126191435404222};
-  const auto table = fused::sinusoids(3, 5);
-  const auto tensor = nn::sinusoids(3, 5, torch::zeros(1, torch::kFloat64));
+  const auto table = cpu::sinusoids(3, 5);
+  const auto tensor = modules::sinusoids(3, 5, torch::zeros(1, torch::kFloat64));
   REQUIRE(table.size() == numpy.size());
   REQUIRE(tensor.sizes() == torch::IntArrayRef({3, 5}));
   for (std::size_t i = 0; i < numpy.size(); ++i) {
@@ -32,17 +32,17 @@ TEST_CASE("sinusoidal positions are sines and cosines of falling frequency, of a
   }
 }
 
-TEST_CASE("rotary positions turn vectors by the paper's angles, in pairs and in halves", "[nn]") {
+TEST_CASE("rotary positions turn vectors by the paper's angles, in pairs and in halves", "[torch]") {
   // By NumPy, x = (1, 2, 3, 4) at position 3.
   const std::map<bool, std::vector<double>> numpy = {{true, {-1.272232513, -1.838864985, 2.878668100, 4.088186636}},
                                                      {false, {-1.413352521, 1.879118067, -2.828857482, 4.058191135}}};
   for (const auto& [in_pairs, expected] : numpy) {
     INFO((in_pairs ? "pairs" : "halves"));
     const auto rows = torch::tensor({1.0, 2.0, 3.0, 4.0}, torch::kFloat64).repeat({4, 1});
-    const auto turned = nn::Rotary(4, 4, 10000, in_pairs, rows)(rows)[3];
+    const auto turned = modules::Rotary(4, 4, 10000, in_pairs, rows)(rows)[3];
     std::vector<float> x;
     for (int t = 0; t < 4; ++t) x.insert(x.end(), {1, 2, 3, 4});
-    const fused::Rotary rotary(6, 4, 10000, in_pairs);
+    const cpu::Rotary rotary(6, 4, 10000, in_pairs);
     rotary.turn(4, 4, 1, x.data());
     for (std::size_t i = 0; i < 4; ++i) {
       CHECK(turned[static_cast<std::int64_t>(i)].item<double>() == Approx(expected[i]).epsilon(1e-9));

@@ -44,11 +44,11 @@ struct Both {
 
 Tensor some_dy() { return torch::arange(1, kRows * kWidth + 1, torch::kFloat32).view({1, kRows, kWidth}); }
 
-Both fused_pass(const std::string& formula, const Tensor& x) {
-  fused::Declared none;
-  fused::FormulaProgram program(fused::Declare(none), graph_of(formula), 0);
-  fused::Arena arena;
-  fused::Pass pass{nullptr, nullptr, arena, 1, true};
+Both cpu_pass(const std::string& formula, const Tensor& x) {
+  cpu::Declared none;
+  cpu::FormulaProgram program(cpu::Declare(none), graph_of(formula), 0);
+  cpu::Arena arena;
+  cpu::Pass pass{nullptr, nullptr, arena, 1, true};
   const Tensor dy = some_dy();
   const auto copied = [&](const float* from) { return torch::from_blob(const_cast<float*>(from), x.sizes(), torch::kFloat32).clone(); };
   const Tensor value = copied(program.forward(pass, kRows, x.data_ptr<float>()));
@@ -57,21 +57,21 @@ Both fused_pass(const std::string& formula, const Tensor& x) {
 
 Both torch_pass(const std::string& formula, const Tensor& input) {
   const Tensor x = input.clone().requires_grad_();
-  const Tensor y = nn::evaluate(graph_of(formula), {}, x, nn::ForwardContext{}, 0);
+  const Tensor y = modules::evaluate(graph_of(formula), {}, x, modules::ForwardContext{}, 0);
   y.backward(some_dy());
   return {y.detach(), x.grad()};
 }
 
 }  // namespace
 
-TEST_CASE("top_k keeps the largest of each token, of equals the first, in both engines", "[nn]") {
+TEST_CASE("top_k keeps the largest of each token, of equals the first, in both engines", "[torch]") {
   const Tensor x = full_of_ties();
   for (const std::int64_t k : {1, 3, 6, 7}) {
     CAPTURE(k);
     const std::string formula = "top_k(x, " + std::to_string(k) + ")";
     const Tensor stays = counted(x, k);
     REQUIRE(stays.sum().item<float>() == static_cast<float>(k * kRows));
-    for (const auto& pass : {fused_pass, torch_pass}) {
+    for (const auto& pass : {cpu_pass, torch_pass}) {
       const Both found = pass(formula, x);
       CHECK(found.value.equal(x * stays));
       CHECK(found.gradient.equal(some_dy() * stays));
@@ -79,21 +79,21 @@ TEST_CASE("top_k keeps the largest of each token, of equals the first, in both e
   }
 }
 
-TEST_CASE("top_k of an intermediate value that is needed again, and of a size", "[nn]") {
+TEST_CASE("top_k of an intermediate value that is needed again, and of a size", "[torch]") {
   const Tensor x = full_of_ties();
   const Tensor stays = counted(x, 3);
-  for (const auto& pass : {fused_pass, torch_pass}) {  // y = x · 2 · top_k(2 x)
+  for (const auto& pass : {cpu_pass, torch_pass}) {  // y = x · 2 · top_k(2 x)
     const Both found = pass("(2 * x) * top_k(2 * x, (D - 1) / 2)", x);
     CHECK(found.value.equal(4 * x * x * stays));
     CHECK(found.gradient.equal(some_dy() * 8 * x * stays));
   }
 }
 
-TEST_CASE("NaN is the largest for top_k, in both engines", "[nn]") {
+TEST_CASE("NaN is the largest for top_k, in both engines", "[torch]") {
   Tensor x = full_of_ties();
   x.data_ptr<float>()[5] = NAN;
   x.data_ptr<float>()[6] = 9;
-  for (const auto& pass : {fused_pass, torch_pass}) {
+  for (const auto& pass : {cpu_pass, torch_pass}) {
     const Tensor row = pass("top_k(x, 2)", x).value[0][0];
     CHECK(std::isnan(row[5].item<float>()));
     CHECK(row[6].item<float>() == 9);

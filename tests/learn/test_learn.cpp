@@ -23,7 +23,7 @@ double mean_of_ten_seeds(RunConfig config) {
   std::vector<RunConfig> runs(10, config);
   for (std::size_t r = 0; r < runs.size(); ++r) runs[r].seed = static_cast<std::int64_t>(r);
   test::Collected collected;
-  test::fused_trainer({runs, {}}, collected).train();
+  test::cpu_trainer({runs, {}}, collected).train();
   double sum = 0;
   for (std::size_t r = 0; r < runs.size(); ++r) sum += collected.last(r, "val/accuracy");
   return sum / static_cast<double>(runs.size());
@@ -34,7 +34,7 @@ std::vector<double> ten_seeds(RunConfig config) {
   std::vector<RunConfig> runs(10, config);
   for (std::size_t r = 0; r < runs.size(); ++r) runs[r].seed = static_cast<std::int64_t>(r);
   test::Collected collected;
-  test::fused_trainer({runs, {}}, collected).train();
+  test::cpu_trainer({runs, {}}, collected).train();
   std::vector<double> best(runs.size(), 0);
   for (std::size_t r = 0; r < runs.size(); ++r) {
     int seen = 0;
@@ -148,7 +148,7 @@ TEST_CASE("the text config beats a bigram model of the same file", "[learn]") {
   const auto config = shipped("text");
   const double bigram = bigram_loss(read_corpus(std::get<TextConfig>(config.task)));
   test::Collected collected;
-  test::fused_trainer({{config}, {}}, collected).train();
+  test::cpu_trainer({{config}, {}}, collected).train();
   const double loss = collected.last(0, "val/loss");
   std::cout << "text: validation loss " << loss << " nats, bigram " << bigram << "\n";
   CHECK(loss < bigram);

@@ -75,7 +75,7 @@ inline std::vector<RecordedRun> resuming(const std::filesystem::path& root, cons
 }
 
 inline RunRecorder recorder(std::vector<RecordedRun> runs) {
-  return {std::move(runs), {"ffn-train", "--config", "small.json"}, {"fused", "isa"}};
+  return {std::move(runs), {"ffn-train", "--config", "small.json"}, {"cpu", "isa"}};
 }
 
 inline std::set<std::string> names_in(const std::filesystem::path& directory) {

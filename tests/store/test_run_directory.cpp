@@ -90,8 +90,7 @@ TEST_CASE("a run's record comes back as it was written, in every state") {
     record.reason = "because \"so\"";
     record.step = 42;
     if (is_finished(state)) record.summary = full_summary();
-    record.sessions->push_back(
-        session_json({"ffn-train", "x\xff.json"}, {"fused", "cpu", "x86-64-v3", "", ""}, "2026-01-31T12:00:00Z", 100));
+    record.sessions->push_back(session_json({"ffn-train", "x\xff.json"}, {"cpu", "cpu", "x86-64-v3", "", ""}, "2026-01-31T12:00:00Z", 100));
     run.write_record(record, Durability::cached);
     const auto back = read_record(scratch.path());
     REQUIRE(back);
@@ -108,7 +107,7 @@ TEST_CASE("a run's record comes back as it was written, in every state") {
     CHECK(back->summary.has_value() == is_finished(state));
     const Json& session = back->sessions->at(0);
     CHECK(session["argv"] == Json{"ffn-train", "x\xef\xbf\xbd.json"});
-    CHECK(session["engine"] == "fused");
+    CHECK(session["engine"] == "cpu");
     CHECK(session["kernel_isa"] == "x86-64-v3");
     CHECK(session["resumed_at_step"] == 100);
     CHECK(session["cores"].get<int>() >= 1);
@@ -303,7 +302,7 @@ TEST_CASE("no bit of a checkpoint can change unnoticed") {
   const RunDirectory run(scratch.path());
   const RunConfig config = small_run();
   put(run.metrics_path(), "abcd");
-  run.write_checkpoint({7, {{"sum", 0.5}}, some_weights(), {"fused"}}, kIdentity, {4, checksum_of("abcd")});
+  run.write_checkpoint({7, {{"sum", 0.5}}, some_weights(), {"cpu"}}, kIdentity, {4, checksum_of("abcd")});
   const std::string whole = content(run.checkpoint_path());
   for (std::size_t bit = 0; bit < 8 * whole.size(); ++bit) {
     std::string flipped = whole;

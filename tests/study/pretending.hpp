@@ -14,7 +14,7 @@
 class Pretending final : public ffn::Engine {
  public:
   explicit Pretending(std::function<double(const ffn::RunConfig&)> loss) : loss_(std::move(loss)) {}
-  ffn::EngineInfo info(const ffn::RunConfig&) override { return {"fused", "cpu"}; }
+  ffn::EngineInfo info(const ffn::RunConfig&) override { return {"cpu", "cpu"}; }
   void prepare(const ffn::RunConfig&) override {}
   void set_worker(std::size_t) override {}
   void set_threads(ffn::ThreadCount) override {}
@@ -27,7 +27,7 @@ class Pretending final : public ffn::Engine {
       result.end = loss == loss ? ffn::RunEnd::done : ffn::RunEnd::diverged;
       result.steps = steps;
       result.weights = some_weights();
-      result.computed_by = {"fused, cpu"};
+      result.computed_by = {"cpu"};
       observer.finished(i, result);
     }
   }

@@ -43,7 +43,7 @@ std::vector<Bytes> leave_holes(std::size_t holes, std::size_t each) {
 
 class Resting : public Engine {
  public:
-  EngineInfo info(const RunConfig&) override { return {"fused", "cpu"}; }
+  EngineInfo info(const RunConfig&) override { return {"cpu", "cpu"}; }
   void prepare(const RunConfig&) override {}
   void set_worker(std::size_t) override {}
   void set_threads(ThreadCount threads) override { threads_ = std::move(threads); }

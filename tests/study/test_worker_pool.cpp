@@ -18,7 +18,7 @@ namespace {
 // Never comes to the end of its step, whatever it is asked.
 class Hanging final : public Engine {
  public:
-  EngineInfo info(const RunConfig&) override { return {"fused", "cpu"}; }
+  EngineInfo info(const RunConfig&) override { return {"cpu", "cpu"}; }
   void prepare(const RunConfig&) override {}
   void set_worker(std::size_t) override {}
   void set_threads(ThreadCount) override {}

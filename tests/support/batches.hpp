@@ -1,4 +1,4 @@
-// A task's examples as tensors on the run axis, for tests and for nn's modules.
+// A task's examples as tensors on the run axis, for tests and for LibTorch's modules.
 #pragma once
 
 #include "ffn/data/task.hpp"

@@ -25,7 +25,7 @@ inline torch::Tensor formula_tensor(const std::string& name, std::vector<std::in
 }
 
 /// Fills run r of a float64 row, in the layout of weight files.
-inline void fill_by_formula(nn::ParameterRow& row, std::int64_t r) {
+inline void fill_by_formula(modules::ParameterRow& row, std::int64_t r) {
   auto tensors = row.export_run(r);
   for (auto& tensor : tensors) {
     auto* values = reinterpret_cast<double*>(tensor.bytes.data());

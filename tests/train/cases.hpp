@@ -379,14 +379,14 @@ inline std::vector<Case> cases_with(const std::vector<std::string>& activations)
 
 inline std::vector<Case> cases() { return cases_with(choices("model.ffn[positionwise].activation")); }
 
-/// Whether the fused engine trains it; a layer that exists in nn alone is LibTorch's (train/test_learner_torch.cpp).
-inline bool is_fused(const RunConfig& config) { return not_covered(config).empty(); }
+/// Whether the cpu engine trains it; a layer that exists in LibTorch alone is LibTorch's (train/test_learner_torch.cpp).
+inline bool is_cpu(const RunConfig& config) { return not_covered(config).empty(); }
 
-inline std::vector<Case> only_fused(std::vector<Case> all) {
-  all.erase(std::remove_if(all.begin(), all.end(), [](const Case& c) { return !is_fused(c.second); }), all.end());
+inline std::vector<Case> only_cpu(std::vector<Case> all) {
+  all.erase(std::remove_if(all.begin(), all.end(), [](const Case& c) { return !is_cpu(c.second); }), all.end());
   return all;
 }
-inline std::vector<Case> fused_cases() { return only_fused(cases()); }
-inline std::vector<Case> fused_cases_with(const std::vector<std::string>& activations) { return only_fused(cases_with(activations)); }
+inline std::vector<Case> cpu_cases() { return only_cpu(cases()); }
+inline std::vector<Case> cpu_cases_with(const std::vector<std::string>& activations) { return only_cpu(cases_with(activations)); }
 
 }  // namespace ffn::test

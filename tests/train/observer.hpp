@@ -3,7 +3,7 @@
 
 #include <map>
 
-#include "ffn/train/fused_learner.hpp"
+#include "ffn/train/cpu_learner.hpp"
 #include "ffn/train/trainer.hpp"
 
 namespace ffn::test {
@@ -35,15 +35,15 @@ struct Collected : TrainObserver {
   }
 };
 
-/// On the fused engine.
-inline Trainer fused_trainer(const Cohort& cohort, TrainObserver& observer) {
-  const auto learner = [](const std::vector<RunConfig>& runs, const Task& task) { return std::make_unique<FusedLearner>(runs, task); };
-  return Trainer(cohort, observer, learner, "fused");
+/// On the cpu engine.
+inline Trainer cpu_trainer(const Cohort& cohort, TrainObserver& observer) {
+  const auto learner = [](const std::vector<RunConfig>& runs, const Task& task) { return std::make_unique<CpuLearner>(runs, task); };
+  return Trainer(cohort, observer, learner, "cpu");
 }
 
 inline Collected train(const std::vector<RunConfig>& runs) {
   Collected collected;
-  fused_trainer({runs, {}}, collected).train();
+  cpu_trainer({runs, {}}, collected).train();
   return collected;
 }
 

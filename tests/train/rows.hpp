@@ -16,7 +16,7 @@ inline bool ends_with(const std::string& text, const std::string& end) {
 }
 inline bool is_norm(const std::string& name) { return name.find("norm.") != std::string::npos; }
 
-inline RowLayout layout_of(const RunConfig& config) { return fused::Network(config.model, task_shape(config.task)).layout(); }
+inline RowLayout layout_of(const RunConfig& config) { return cpu::Network(config.model, task_shape(config.task)).layout(); }
 
 /// Parameters of formulas have names of their own: dimensions tell matrices from vectors, whose starts formulas give
 /// (config/test_formula.cpp).

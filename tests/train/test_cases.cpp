@@ -23,12 +23,12 @@ void flatten(const Json& json, const std::string& path, std::set<std::string>& o
 }  // namespace
 
 TEST_CASE("no two values of a choice train alike: none is listed and then forgotten", "[train]") {
-  const auto trained = test::check_no_two_alike(test::is_fused, [](const RunConfig& config) { return test::train({config}); });
+  const auto trained = test::check_no_two_alike(test::is_cpu, [](const RunConfig& config) { return test::train({config}); });
   CHECK(trained > 80);
 }
 
 TEST_CASE("no number of the model or of training is read and then forgotten", "[train]") {
-  const auto trained = test::check_every_number_acts(test::is_fused, [](const RunConfig& config) { return test::train({config}); });
+  const auto trained = test::check_every_number_acts(test::is_cpu, [](const RunConfig& config) { return test::train({config}); });
   CHECK(trained >= 50);  // as many as there were when this was written
 }
 

@@ -9,7 +9,7 @@
 
 using namespace ffn;
 using test::base;
-using test::fused_cases;
+using test::cpu_cases;
 using test::some_ffn;
 using test::train;
 
@@ -42,14 +42,14 @@ class UnusedNotFinite final : public Learner {
   std::vector<float> outputs(const ExampleSet& examples) override { return learner_.outputs(examples); }
 
  private:
-  FusedLearner learner_;
+  CpuLearner learner_;
 };
 
 }  // namespace
 
 TEST_CASE("a run alone equals the same run in a cohort of 8, bit for bit", "[train][cohort]") {
   int checked = 0;
-  for (const auto& [name, config] : fused_cases()) {
+  for (const auto& [name, config] : cpu_cases()) {
     INFO(name);
     std::vector<RunConfig> runs(8, config);
     for (std::size_t r = 0; r < runs.size(); ++r) {
@@ -91,7 +91,7 @@ TEST_CASE("a run that ends with a weight that is not finite has diverged, though
   const auto config = base(some_ffn<PositionwiseConfig>("relu"), true);
   test::Collected collected;
   const auto learner = [](const std::vector<RunConfig>& runs, const Task& task) { return std::make_unique<UnusedNotFinite>(runs, task); };
-  Trainer({{config, config}, {}}, collected, learner, "fused").train();
+  Trainer({{config, config}, {}}, collected, learner, "cpu").train();
   for (const std::size_t run : {std::size_t{0}, std::size_t{1}}) {
     for (const auto& e : collected.evaluations.at(run)) {
       for (const auto& [name, value] : e.metrics) CHECK(std::isfinite(value));
@@ -125,7 +125,7 @@ TEST_CASE("with log.layers each block's own values stand behind the means that t
 
 TEST_CASE("a run logs the metrics that the catalogue says it does, in that order", "[train]") {
   std::map<std::string, int> seen;
-  auto cases = test::fused_cases_with({"gelu"});
+  auto cases = test::cpu_cases_with({"gelu"});
   auto grouped = test::base(test::some_ffn<MoeConfig>("gelu"), false);
   FunctionConfig clusters;
   clusters.name = "clusters";

@@ -47,8 +47,8 @@ std::map<std::string, Fate> decayed(const RowLayout& layout, const OptimizerConf
 
 TEST_CASE("under decay of matrices exactly the weights decay: no bias, no norm, of no expert", "[train][decay]") {
   std::size_t stayed = 0, moved = 0;
-  for (const auto& [name, config] : test::fused_cases_with({"gelu"})) {
-    const auto layout = fused::Network(config.model, task_shape(config.task)).layout();
+  for (const auto& [name, config] : test::cpu_cases_with({"gelu"})) {
+    const auto layout = cpu::Network(config.model, task_shape(config.task)).layout();
     test::each_alternative(OptimizerConfig{}, [&, name = name](auto optimizer) {
       optimizer.lr = 0.1;
       optimizer.weight_decay = 0.5;

@@ -59,14 +59,14 @@ TEST_CASE("every model has the same gradient by LibTorch's own kernels", "[torch
 }
 
 TEST_CASE("every activation has LibTorch's own kernel or a formula in bfloat16", "[torch]") {
-  const nn::OwnKernels kernels(true);
-  nn::ForwardContext context;
+  const modules::OwnKernels kernels(true);
+  modules::ForwardContext context;
   context.host_free = true;
   const Tensor at = torch::linspace(-3, 3, 61);
   for (const auto& phi : activations()) {
     INFO(phi.name);
     Tensor full = at.clone().requires_grad_(), lowered = at.clone().requires_grad_();
-    const Tensor expected = nn::activate(phi, full, context), found = nn::activate(phi, lowered.to(torch::kBFloat16), context);
+    const Tensor expected = modules::activate(phi, full, context), found = modules::activate(phi, lowered.to(torch::kBFloat16), context);
     CHECK(found.scalar_type() == torch::kBFloat16);
     expected.sum().backward();
     found.sum().backward();
@@ -105,8 +105,8 @@ TEST_CASE("coefficients made of what runs and what steps share are those of each
   for (const auto& [name, config] : test::cases()) {
     INFO(name);
     const auto task = make_task(config.task, {{1, 2}});
-    nn::Network network(3, config.model, task->shape());
-    const nn::ParameterRow row(*network, torch::TensorOptions());
+    modules::Network network(3, config.model, task->shape());
+    const modules::ParameterRow row(*network, torch::TensorOptions());
     std::vector<OptimizerConfig> configs(2, config.train.optimizer);
     std::visit(
         [](auto& c) {

@@ -1,4 +1,4 @@
-// What nn computes without the host's help, as a GPU needs it, against what it computes with it: on the CPU, in float64.
+// What LibTorch computes without the host's help, as a GPU needs it, against what it computes with it: on the CPU, in float64.
 #include "ffn/base/random.hpp"
 #include "ffn/kernels/kernels.hpp"
 #include "ffn/layers/activation_torch.hpp"
@@ -44,20 +44,20 @@ TEST_CASE("every model has the same gradient without the host's help, dropout in
 
 TEST_CASE("recorded activations equal the catalogue's rows, slopes included", "[torch]") {
   const Tensor z = torch::cat({torch::linspace(-30, 30, 601, torch::kFloat64), torch::tensor({0.0, -0.0, 1e-300}, torch::kFloat64)});
-  nn::ForwardContext recorded;
+  modules::ForwardContext recorded;
   recorded.host_free = true;
   int seen = 0;
   for (const auto& phi : activations()) {
     INFO(phi.name);
     Tensor a = z.clone().requires_grad_(), b = z.clone().requires_grad_();
-    const Tensor ya = nn::activate(phi, a, nn::ForwardContext{}), yb = nn::activate(phi, b, recorded);
+    const Tensor ya = modules::activate(phi, a, modules::ForwardContext{}), yb = modules::activate(phi, b, recorded);
     ya.sum().backward();
     yb.sum().backward();
     // The same formula by another library's exp, tanh and erf: a few units in the last place, times z.
     CHECK((ya - yb).abs().max().item<double>() <= 1e-13);
     CHECK((a.grad() - b.grad()).abs().max().item<double>() <= 1e-13);
     const Tensor nan = torch::full({1}, NAN, torch::kFloat64);
-    CHECK(torch::isnan(nn::activate(phi, nan, recorded)).all().item<bool>());
+    CHECK(torch::isnan(modules::activate(phi, nan, recorded)).all().item<bool>());
     ++seen;
   }
   CHECK(seen == static_cast<int>(activations().size()));
@@ -68,10 +68,10 @@ TEST_CASE("dropout masks made of tensor operations are the kernels', bit for bit
   const std::vector<std::uint64_t> seeds{1, 2, 0xFEDCBA9876543210u, sub_seed(7, "dropout")};
   for (const std::int64_t step : {std::int64_t{0}, std::int64_t{5}, (std::int64_t{1} << 33) + 7}) {
     for (const std::uint32_t site : {0u, 3u}) {
-      auto context = nn::training_context(rates, seeds, step);
-      const Tensor by_kernels = nn::dropout_mask(torch::zeros({1}), context, site, {4, 3, 37});
+      auto context = modules::training_context(rates, seeds, step);
+      const Tensor by_kernels = modules::dropout_mask(torch::zeros({1}), context, site, {4, 3, 37});
       context.host_free = true;
-      const Tensor by_tensors = nn::dropout_mask(torch::zeros({1}), context, site, {4, 3, 37});
+      const Tensor by_tensors = modules::dropout_mask(torch::zeros({1}), context, site, {4, 3, 37});
       CHECK(torch::equal(by_kernels, by_tensors));
     }
   }

@@ -1,7 +1,7 @@
-// LibTorch's engine: the guarantees of the fused one, and the two together.
+// LibTorch's engine: the guarantees of the cpu one, and the two together.
 #include <set>
 
-#include "ffn/train/fused_learner.hpp"
+#include "ffn/train/cpu_learner.hpp"
 #include "ffn/train/learner_torch.hpp"
 #include "ffn/train/trainer.hpp"
 #include "ffn/train/verify_torch.hpp"
@@ -15,16 +15,16 @@ namespace {
 const MakeLearner kLibTorch = [](const std::vector<RunConfig>& runs, const Task& task) {
   return std::make_unique<TorchLearner>(runs, task, TorchOptions{});
 };
-const MakeLearner kFused = [](const std::vector<RunConfig>& runs, const Task& task) { return std::make_unique<FusedLearner>(runs, task); };
+const MakeLearner kCpu = [](const std::vector<RunConfig>& runs, const Task& task) { return std::make_unique<CpuLearner>(runs, task); };
 
-test::Collected train(const Cohort& cohort, const MakeLearner& learner, std::int64_t stop_at = -1, const char* by = "libtorch, cpu") {
+test::Collected train(const Cohort& cohort, const MakeLearner& learner, std::int64_t stop_at = -1, const char* by = "torch, cpu") {
   test::Collected collected;
   collected.stop_at = stop_at;
   Trainer(cohort, collected, learner, by).train();
   return collected;
 }
 
-// Some of all, every kind of FFN, router and optimizer among them: LibTorch takes a second for what the fused engine does in a hundredth of
+// Some of all, every kind of FFN, router and optimizer among them: LibTorch takes a second for what the cpu engine does in a hundredth of
 // it.
 std::vector<std::pair<std::string, RunConfig>> some_cases() {
   const auto all = test::cases();
@@ -77,7 +77,7 @@ void check_agrees(const VerifyResult& result) {
 
 TEST_CASE("on LibTorch a run alone equals the same run in a cohort, bit for bit, at odd sizes", "[torch]") {
   for (const auto& [name, config] : some_cases()) {
-    INFO(name << "; a layer's sigmoid or the like is nn::activate's, whose bits do not depend on an element's place");
+    INFO(name << "; a layer's sigmoid or the like is modules::activate's, whose bits do not depend on an element's place");
     const auto runs = cohort_of(config, 5);
     const auto together = train({runs, {}}, kLibTorch);
     for (const std::size_t r : {std::size_t{0}, std::size_t{4}})
@@ -98,7 +98,7 @@ TEST_CASE("on LibTorch a run that is interrupted and resumed ends in the same bi
     REQUIRE(rest.resume[0]->step > 0);
     REQUIRE(rest.resume[0]->step < config.train.steps);
     part.stop_at = -1;
-    Trainer(rest, part, kLibTorch, "libtorch, cpu").train();
+    Trainer(rest, part, kLibTorch, "torch, cpu").train();
     for (std::size_t r = 0; r < runs.size(); ++r) CHECK((test::bits_of(part, r) == test::bits_of(whole, r)));
   }
 }
@@ -108,9 +108,9 @@ TEST_CASE("no two values of a choice train alike where LibTorch alone trains", "
   test::each_alternative(FfnConfig{}, [&](auto ffn) {
     RunConfig config;
     config.model.ffn = ffn;
-    kinds += !test::is_fused(config) && !std::is_same_v<decltype(ffn), PkmConfig>;  // which has no activation
+    kinds += !test::is_cpu(config) && !std::is_same_v<decltype(ffn), PkmConfig>;  // which has no activation
   });
-  const auto trained = test::check_no_two_alike([](const RunConfig& config) { return !test::is_fused(config); },
+  const auto trained = test::check_no_two_alike([](const RunConfig& config) { return !test::is_cpu(config); },
                                                 [](const RunConfig& config) {
                                                   return train({{config}, {}}, kLibTorch);
                                                 });
@@ -126,11 +126,11 @@ TEST_CASE("on LibTorch no number of the model or of training is read and then fo
 }
 
 TEST_CASE("a checkpoint of one engine goes on in the other, and the run says so", "[torch]") {
-  for (const auto& [name, config] : test::only_fused(some_cases())) {
+  for (const auto& [name, config] : test::only_cpu(some_cases())) {
     INFO(name);
-    for (const bool fused_first : {true, false}) {
-      const auto& first = fused_first ? kFused : kLibTorch;
-      const auto& second = fused_first ? kLibTorch : kFused;
+    for (const bool cpu_first : {true, false}) {
+      const auto& first = cpu_first ? kCpu : kLibTorch;
+      const auto& second = cpu_first ? kLibTorch : kCpu;
       auto part = train({{config}, {}}, first, 12, "first");
       REQUIRE(part.results.at(0).end == RunEnd::interrupted);
       Cohort rest{{config}, {part.checkpoints.at(0).back()}};
@@ -156,7 +156,7 @@ TEST_CASE("idle rows of a wider stack change nothing", "[torch]") {
     const auto runs = cohort_of(config, 3);
     const auto three = train({runs, {}}, wide), one = train({{runs[2]}, {}}, wide);
     CHECK((test::bits_of(three, 2) == test::bits_of(one, 0)));
-    const auto& other = test::is_fused(config) ? kFused : kLibTorch;
+    const auto& other = test::is_cpu(config) ? kCpu : kLibTorch;
     CHECK(three.last(2, "val/loss") == Approx(train({{runs[2]}, {}}, other).last(0, "val/loss")).margin(1e-4));
   }
 }
@@ -170,9 +170,9 @@ TEST_CASE("on LibTorch a run that blows up stops as diverged, at the same step, 
   config.train.optimizer = sgd;
   auto wild = config;
   std::get<SgdConfig>(wild.train.optimizer).lr = 1e6;
-  const auto together = train({{config, wild, config}, {}}, kLibTorch), fused = train({{config, wild, config}, {}}, kFused);
+  const auto together = train({{config, wild, config}, {}}, kLibTorch), cpu = train({{config, wild, config}, {}}, kCpu);
   REQUIRE(together.results.at(1).end == RunEnd::diverged);
-  CHECK(together.results.at(1).steps == fused.results.at(1).steps);
+  CHECK(together.results.at(1).steps == cpu.results.at(1).steps);
   CHECK(together.results.at(0).end == RunEnd::done);
   CHECK((test::bits_of(together, 0) == test::bits_of(train({{config}, {}}, kLibTorch), 0)));
 }
@@ -180,19 +180,19 @@ TEST_CASE("on LibTorch a run that blows up stops as diverged, at the same step, 
 TEST_CASE("verify finds that the engines agree, over every case, or that there is nothing to compare", "[torch]") {
   auto cases = test::cases();
   cases.emplace_back("moe of zeros", test::mixture_of_zeros());
-  std::int64_t seen = 0, steps = 0, fused = 0;
+  std::int64_t seen = 0, steps = 0, cpu = 0;
   for (const auto& [name, config] : cases) {
     INFO(name);
     const auto result = verified(config, 5);
-    CHECK(result.not_covered.empty() == test::is_fused(config));
-    CHECK(result.parameters.empty() == !test::is_fused(config));
+    CHECK(result.not_covered.empty() == test::is_cpu(config));
+    CHECK(result.parameters.empty() == !test::is_cpu(config));
     check_agrees(result);
     ++seen;
     steps += result.steps;
-    fused += test::is_fused(config);
+    cpu += test::is_cpu(config);
   }
   CHECK(seen > 20);
-  CHECK(steps > 4.9 * static_cast<double>(fused));  // near ties are rare
+  CHECK(steps > 4.9 * static_cast<double>(cpu));  // near ties are rare
 }
 
 TEST_CASE("verify tries LibTorch as it trains on a device, with every layer that has a module", "[torch]") {
@@ -210,14 +210,14 @@ TEST_CASE("verify tries LibTorch as it trains on a device, with every layer that
     CHECK(std::any_of(result.parameters.begin(), result.parameters.end(),
                       [](const auto& p) { return p.gradient > 0; }));  // float32 beside float64
     ++seen;
-    uncovered += !test::is_fused(config);
+    uncovered += !test::is_cpu(config);
   }
   CHECK(seen > 20);
   CHECK(uncovered > 0);
 }
 
 TEST_CASE("verify compares what comes before a choice of experts within rounding of a tie", "[torch]") {
-  // A token's second and third expert are 2.4e-8 apart in step 4, and equal on the fused engine: it takes the other one.
+  // A token's second and third expert are 2.4e-8 apart in step 4, and equal on the cpu engine: it takes the other one.
   auto config = shipped("moe.json");
   SgdConfig sgd;
   sgd.lr = 3e-3;
@@ -252,7 +252,7 @@ TEST_CASE("verify counts a gradient's rounding in a large batch alike in the wei
   check_agrees(verified(vectors, 10));
 }
 
-TEST_CASE("verify agrees where the fused engine cuts a batch into parts, and on RMS norms", "[torch]") {
+TEST_CASE("verify agrees where the cpu engine cuts a batch into parts, and on RMS norms", "[torch]") {
   for (const char* file : {"text.json", "moe.json"}) {
     INFO(file);
     auto config = shipped(file);
@@ -260,7 +260,7 @@ TEST_CASE("verify agrees where the fused engine cuts a batch into parts, and on 
     config.train.batch_size = 32;
     if (auto* moe = std::get_if<MoeConfig>(&config.model.ffn)) moe->dropout = 0;  // a mixture that drops is not cut
     const auto task = make_task(config.task, {{1, 2}});
-    REQUIRE(FusedLearner({config}, *task).num_parts() > 1);
+    REQUIRE(CpuLearner({config}, *task).num_parts() > 1);
     const auto result = verified(config, 2);
     CHECK(result.steps > 0);
     check_agrees(result);
@@ -288,16 +288,16 @@ TEST_CASE("the outputs of both engines are the same", "[torch]") {
   const bool tokens = GENERATE(true, false);
   const auto config = test::base(test::some_ffn<GatedConfig>("silu"), tokens);
   const auto task = make_task(config.task, {{1, 2}});
-  const auto fused = kFused({config}, *task), libtorch = kLibTorch({config}, *task);
-  std::vector<float> row(static_cast<std::size_t>(fused->layout().width()));
-  fused->layout().initialise(5, row.data());
-  fused->write_state(0, 0, row.data());
+  const auto cpu = kCpu({config}, *task), libtorch = kLibTorch({config}, *task);
+  std::vector<float> row(static_cast<std::size_t>(cpu->layout().width()));
+  cpu->layout().initialise(5, row.data());
+  cpu->write_state(0, 0, row.data());
   libtorch->write_state(0, 0, row.data());
   ExampleSet two;
   two.count = 2;
   if (tokens) two.tokens = {0, 1, 1, 1, 1, 0};
   else two = task->batch(0, 0, 2);
-  const auto a = fused->outputs(two), b = libtorch->outputs(two);
+  const auto a = cpu->outputs(two), b = libtorch->outputs(two);
   REQUIRE(a.size() == (tokens ? 12 : 4));
   REQUIRE(b.size() == a.size());
   for (std::size_t i = 0; i < a.size(); ++i) CHECK(a[i] == Approx(b[i]).margin(1e-5));

@@ -1,4 +1,4 @@
-// What a run logs, against the same training written out with nn's modules, autograd and plain gradient descent in
+// What a run logs, against the same training written out with LibTorch's modules, autograd and plain gradient descent in
 // float64: every metric at every evaluation. Whatever reaches the objective or a metric under a wrong name, with a wrong
 // weight or not at all, shows here.
 #include "cases.hpp"
@@ -85,11 +85,11 @@ class Reference {
   };
 
   Step take(std::int64_t step) {
-    const auto context = nn::training_context({test::kDropout}, {sub_seed(4, "dropout")}, step);
+    const auto context = modules::training_context({test::kDropout}, {sub_seed(4, "dropout")}, step);
     const auto batch = test::train_batch(*task_, step, config_.train.batch_size);
     row_.gradients().zero_();
     const auto out = network_(test::as_double(batch.inputs), context);
-    const auto loss = nn::compute_loss(config_.loss(), out.outputs, test::as_double(batch.labels)).mean.sum();
+    const auto loss = modules::compute_loss(config_.loss(), out.outputs, test::as_double(batch.labels)).mean.sum();
     const auto losses = auxiliary_losses(config_.model);
     torch::Tensor objective = loss;
     AuxiliaryValues auxiliary = {};
@@ -108,8 +108,8 @@ class Reference {
   Metrics validate() {
     const torch::NoGradGuard no_grad;
     const auto set = test::validation(*task_, config_.train.most_eval_examples());
-    const torch::Tensor outputs = network_(test::as_double(set.inputs), nn::ForwardContext{}).outputs;
-    const auto loss = nn::compute_loss(config_.loss(), outputs, test::as_double(set.labels));
+    const torch::Tensor outputs = network_(test::as_double(set.inputs), modules::ForwardContext{}).outputs;
+    const auto loss = modules::compute_loss(config_.loss(), outputs, test::as_double(set.labels));
     const double mean = loss.mean.item<double>();
     Metrics out{{"val/loss", mean}};
     if (target_of(config_.task) == Target::vectors) {
@@ -152,15 +152,15 @@ class Reference {
 
   const RunConfig& config_;
   std::unique_ptr<Task> task_;
-  nn::Network network_;
-  nn::ParameterRow row_;
+  modules::Network network_;
+  modules::ParameterRow row_;
 };
 
 }  // namespace
 
 TEST_CASE("every logged metric is what plain gradient descent with LibTorch's modules measures", "[train][metrics]") {
   int checked = 0;
-  for (const auto& [name, config] : test::fused_cases_with({"gelu"})) {
+  for (const auto& [name, config] : test::cpu_cases_with({"gelu"})) {
     INFO(name);
     const auto run = plain_descent(config);
     const auto collected = test::train({run});

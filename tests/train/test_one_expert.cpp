@@ -41,7 +41,7 @@ class Stepped {
   }
 
   std::unique_ptr<Task> task_;
-  fused::Network network_;
+  cpu::Network network_;
 };
 
 }  // namespace

@@ -130,8 +130,8 @@ std::unique_ptr<torch::optim::Optimizer> twin(const MuonConfig& c, const std::ve
 // Minimises a bent bowl with both and returns the largest difference over 100 steps, relative to the largest parameter.
 template <class Config>
 double largest_difference(const Config& config) {
-  nn::Linear layer(1, 5, 7, true);
-  nn::ParameterRow row(*layer);
+  modules::Linear layer(1, 5, 7, true);
+  modules::ParameterRow row(*layer);
   row.initialise({1});
   std::vector<Tensor> theirs = {layer->weight.detach().clone().requires_grad_(), layer->bias.detach().clone().requires_grad_()};
   RowOptimizer ours(row.layout(), {config});
@@ -184,7 +184,7 @@ TEST_CASE("Muon moves hidden matrices of two rows and columns at least, and noth
   moe.num_experts = 3;
   model.ffn = moe;
   const auto moved = [](const ModelConfig& of) {
-    const fused::Network network(of, TaskShape{true, 5, 4, 2});
+    const cpu::Network network(of, TaskShape{true, 5, 4, 2});
     std::set<std::string> out;
     for (const auto& entry : network.layout().entries()) {
       if (update_rule(MuonConfig{})(entry).as_matrices) out.insert(entry.name);

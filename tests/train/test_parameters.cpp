@@ -44,7 +44,7 @@ std::size_t wrong_in_file(const TensorData& tensor, std::int64_t begin, std::vec
 
 TEST_CASE("a weight file has torch.nn.Linear's layout, and each expert's tensors by their number", "[train][parameters]") {
   std::size_t files = 0, of_experts = 0;
-  for (const auto& [name, config] : test::fused_cases()) {
+  for (const auto& [name, config] : test::cpu_cases()) {
     const auto layout = layout_of(config);
     std::vector<float> row(static_cast<std::size_t>(layout.width()));
     for (std::size_t i = 0; i < row.size(); ++i) row[i] = static_cast<float>(i);
@@ -100,7 +100,7 @@ TEST_CASE("the role of a parameter follows from its name, in every part of a net
   }
   std::size_t seen = 0;
   for (const auto& [name, config] : test::cases_with({"gelu"})) {
-    if (!test::is_fused(config)) continue;
+    if (!test::is_cpu(config)) continue;
     const auto layout = layout_of(config);
     for (const auto& entry : layout.entries()) {
       CAPTURE(name, entry.name);
@@ -171,7 +171,7 @@ TEST_CASE("an optimizer sees every parameter's role and matrices, and takes its 
 TEST_CASE("a model's roles are those of its parameters, whatever it is made of") {
   std::size_t seen = 0;
   for (const auto& [name, config] : test::cases_with({"gelu"})) {
-    if (!test::is_fused(config)) continue;
+    if (!test::is_cpu(config)) continue;
     CAPTURE(name);
     const auto layout = layout_of(config);
     std::set<Role> expected;

@@ -8,8 +8,8 @@
 #include "ffn/base/thread_team.hpp"
 #include "ffn/layers/data_parallel_cpu.hpp"
 #include "ffn/train/cohort_config.hpp"
+#include "ffn/train/cpu_learner.hpp"
 #include "ffn/train/examples.hpp"
-#include "ffn/train/fused_learner.hpp"
 #include "support/catch_plain.hpp"
 #include "support/worst.hpp"
 
@@ -40,18 +40,18 @@ class Batch {
 
  public:
   std::vector<float> parameters;
-  fused::Examples examples;
+  cpu::Examples examples;
 };
 
 struct Result {
-  fused::Network::StepLoss loss;
+  cpu::Network::StepLoss loss;
   std::vector<float> gradient;
   double squares = 0;
 };
 
 // The second step on one buffer, so that what the first left shows.
 Result step_in(std::int64_t parts, std::size_t threads, const RunConfig& config, const TaskShape& shape, std::uint64_t dropout_seed = 11) {
-  fused::DataParallelNetwork network(config.model, shape, config.loss(), parts);
+  cpu::DataParallelNetwork network(config.model, shape, config.loss(), parts);
   const Batch batch(config, network.layout());
   Result out;
   out.gradient.assign(static_cast<std::size_t>(network.layout().width()), 0);
@@ -117,7 +117,7 @@ bool can_be_cut(const RunConfig& config) {
 
 TEST_CASE("a step in parts has the gradient of the whole batch, and the same bits for 1, 2, 3 and 16 threads", "[train][parts]") {
   int checked = 0;
-  for (auto& [name, config] : test::fused_cases()) {
+  for (auto& [name, config] : test::cpu_cases()) {
     if (auto* mixture = std::get_if<MoeConfig>(&config.model.ffn)) {
       mixture->dropout = 0;
       mixture->capacity_factor.reset();
@@ -150,20 +150,20 @@ TEST_CASE("the number of parts goes by the config alone", "[train][parts]") {
   text.tokens = true;
   text.input_width = text.num_classes = 90;
   text.sequence_length = 64;
-  CHECK(fused::num_parts(model, text, 12) == 2);
-  CHECK(fused::num_parts(model, text, 128) == 16);
-  CHECK(fused::num_parts(model, text, 4000) == 16);
-  CHECK(fused::num_parts(model, text, 1) == 1);
+  CHECK(cpu::num_parts(model, text, 12) == 2);
+  CHECK(cpu::num_parts(model, text, 128) == 16);
+  CHECK(cpu::num_parts(model, text, 4000) == 16);
+  CHECK(cpu::num_parts(model, text, 1) == 1);
   model.d_model = 8;
-  CHECK(fused::num_parts(model, text, 12) == 1);  // too little work to share
+  CHECK(cpu::num_parts(model, text, 12) == 1);  // too little work to share
   MoeConfig mixture;
   mixture.d_ff = 512;
   model.d_model = 128;
   model.ffn = mixture;
-  CHECK(fused::num_parts(model, text, 128) == 16);
+  CHECK(cpu::num_parts(model, text, 128) == 16);
   mixture.dropout = 0.1;
   model.ffn = mixture;
-  CHECK(fused::num_parts(model, text, 128) == 1);
+  CHECK(cpu::num_parts(model, text, 128) == 1);
 }
 
 TEST_CASE("a learner's step in parts moves all of a wide row by the gradient of the whole batch", "[train][parts]") {
@@ -180,7 +180,7 @@ TEST_CASE("a learner's step in parts moves all of a wide row by the gradient of 
     const auto whole = step_in(1, 1, config, task->shape(), sub_seed(static_cast<std::uint64_t>(config.seed), "dropout"));
     for (const std::size_t threads : {1, 2, 7}) {
       INFO(threads << " threads");
-      FusedLearner learner({config}, *task, [&] { return threads; });
+      CpuLearner learner({config}, *task, [&] { return threads; });
       REQUIRE(learner.num_parts() > 1);
       REQUIRE(learner.layout().width() > 2 * kPiece);
       REQUIRE(learner.layout().width() % kPiece != 0);  // the last piece is a shorter one
@@ -204,7 +204,7 @@ TEST_CASE("a learner's steps and evaluations have the same bits for any number o
     const RunConfig config = wide(mixture);
     const auto task = make_task(config.task, {{1, 2}});
     const auto trained = [&](const ThreadCount& threads) {
-      FusedLearner learner({config}, *task, threads);
+      CpuLearner learner({config}, *task, threads);
       CHECK(learner.num_parts() > 1);
       std::vector<float> row(static_cast<std::size_t>(learner.layout().width()));
       learner.layout().initialise(5, row.data());

@@ -8,7 +8,7 @@ using test::Collected;
 
 namespace {
 
-std::vector<test::Case> few_cases() { return test::fused_cases_with({"gelu"}); }
+std::vector<test::Case> few_cases() { return test::cpu_cases_with({"gelu"}); }
 
 std::vector<RunConfig> two_seeds(const RunConfig& config) {
   std::vector<RunConfig> runs(2, config);
@@ -47,7 +47,7 @@ Collected resume(const std::vector<RunConfig>& runs, const Collected& before, st
     REQUIRE(rest.resume.size() == r + 1);
   }
   Collected after;
-  test::fused_trainer(rest, after).train();
+  test::cpu_trainer(rest, after).train();
   return after;
 }
 
@@ -94,7 +94,7 @@ TEST_CASE("a run that is stopped keeps what it has, and goes on to the same bits
       for (auto& run : runs) run.train.checkpoint_every = stop.checkpoint_every;
       Collected collected;
       collected.stop_at = stop.step;
-      test::fused_trainer({runs, {}}, collected).train();
+      test::cpu_trainer({runs, {}}, collected).train();
       for (std::size_t r = 0; r < runs.size(); ++r) {
         REQUIRE(collected.results.at(r).end == RunEnd::interrupted);
         REQUIRE(collected.results.at(r).steps == stop.step);
@@ -125,7 +125,7 @@ TEST_CASE("a run that stops in the middle of a long evaluation repeats it and en
     INFO("stopped in the evaluation at step " << step);
     Collected collected;
     collected.leave_evaluation_at = step;
-    test::fused_trainer({runs, {}}, collected).train();
+    test::cpu_trainer({runs, {}}, collected).train();
     REQUIRE(collected.left);
     CHECK(collected.asked > 1);
     CHECK(static_cast<std::int64_t>(collected.evaluations[0].size()) == step / 4);

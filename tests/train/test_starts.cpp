@@ -60,7 +60,7 @@ double expected_start(const RowLayout& layout, const RowEntry& entry, std::uint6
 
 TEST_CASE("every parameter of every case starts as the rules say", "[train][parameters]") {
   int checked = 0;
-  for (const auto& [name, config] : test::fused_cases()) {
+  for (const auto& [name, config] : test::cpu_cases()) {
     const auto layout = layout_of(config);
     std::vector<float> row(static_cast<std::size_t>(layout.width()), -7.0f);
     layout.initialise(11, row.data());

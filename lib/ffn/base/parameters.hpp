@@ -1,5 +1,5 @@
 // A parameter's description (name, shape, start, form in a weight file, whether it decays), and the layout of a model's parameters
-// side by side in one row of floats. Torch-free: the fused step trains on such rows, nn's modules are views of them.
+// side by side in one row of floats. Torch-free: the CPU step trains on such rows, LibTorch's modules are views of them.
 #pragma once
 
 #include <cstdint>

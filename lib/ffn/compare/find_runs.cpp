@@ -98,7 +98,7 @@ void put_in_defaults(std::map<std::string, std::string>& keys) {
 constexpr const char* kInitHash = "model.init_hash";
 
 // What a config says, into a run.
-void take_config(const Json& found, const fs::path& path, FoundRun& run) {
+void apply_config(const Json& found, const fs::path& path, FoundRun& run) {
   const Json config = as_it_was_written(found);
   run.path = path;
   run.variant = path.parent_path().filename().string();
@@ -148,7 +148,7 @@ FoundRun read_run(const FoundPlace& place) {
   FoundRun run;
   try {
     const bool rewords = place.study && !tunes_width(*place.study);
-    take_config(rewords ? in_words_of(place.variant(), std::move(*record->config)) : *record->config, place.path, run);
+    apply_config(rewords ? in_words_of(place.variant(), std::move(*record->config)) : *record->config, place.path, run);
   } catch (const Json::exception& error) {
     throw DataError(file + ": " + reason_of(error));
   }
@@ -229,7 +229,7 @@ std::string list_of(const std::vector<std::string>& names) {
 FoundRun pending_run(const RunConfig& config, const fs::path& path) {
   FoundRun run;
   const auto shape = task_shape(config.task);
-  take_config(resolved_json(config), path, run);
+  apply_config(resolved_json(config), path, run);
   run.keys.erase(kInitHash);
   run.tokens_per_step = config.train.batch_size * shape.sequence_length;
   run.flops_per_token = model_cost(config.model, shape).total.flops;

@@ -57,7 +57,7 @@ std::optional<Hit> hit_on_curve(const TargetConfig& target, const std::string& t
 
 }  // namespace
 
-void take_target(const TargetConfig& target, const std::string& text, std::vector<FoundRun>& runs) {
+void apply_target(const TargetConfig& target, const std::string& text, std::vector<FoundRun>& runs) {
   const auto keys = flat_keys({{"train", {{"target", write_json(target)}}}});
   for (auto& run : runs) {
     if (run.summary) run.summary->hit = hit_on_curve(target, text, run);

@@ -11,6 +11,6 @@ TargetConfig read_target(const std::string& text);
 
 /// Reads the curves of these runs and makes them runs of this target, as if they had been trained with it. Throws UsageError where a curve
 /// does not say: it was not kept, lacks the metric, or ends at the hit of another target (train.target.stop).
-void take_target(const TargetConfig& target, const std::string& text, std::vector<FoundRun>& runs);
+void apply_target(const TargetConfig& target, const std::string& text, std::vector<FoundRun>& runs);
 
 }  // namespace ffn

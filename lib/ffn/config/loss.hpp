@@ -12,7 +12,7 @@ struct CrossEntropy {
   static constexpr const char* kName = "cross_entropy";
   static constexpr const char* kDoc = "-ln of the label's probability";
   static constexpr Target kTarget = Target::classes;
-  static constexpr bool kFused = true;  ///< whether the fused engine has it
+  static constexpr bool kCpu = true;  ///< whether the cpu engine has it
 };
 
 /// Mean over the outputs of (output − target)².
@@ -20,7 +20,7 @@ struct MeanSquaredError {
   static constexpr const char* kName = "mean_squared_error";
   static constexpr const char* kDoc = "mean over the outputs of (output - target)²";
   static constexpr Target kTarget = Target::vectors;
-  static constexpr bool kFused = true;
+  static constexpr bool kCpu = true;
 };
 
 /// Σ over the other classes j of max(0, 1 + output_j − output_label): Weston & Watkins 1999; of two classes the hinge of their
@@ -29,7 +29,7 @@ struct Hinge {
   static constexpr const char* kName = "hinge";
   static constexpr const char* kDoc = "sum over the other classes of max(0, 1 + their output - the label's) (Weston & Watkins 1999)";
   static constexpr Target kTarget = Target::classes;
-  static constexpr bool kFused = true;
+  static constexpr bool kCpu = true;
 };
 
 /// Mean over the outputs of ½d² where |d| ≤ 1 and |d| − ½ beyond, d = output − target: Huber 1964, "Robust Estimation of a Location
@@ -38,7 +38,7 @@ struct Huber {
   static constexpr const char* kName = "huber";
   static constexpr const char* kDoc = "mean over the outputs of d²/2 where |d| ≤ 1 and |d| - 1/2 beyond, d = output - target (Huber 1964)";
   static constexpr Target kTarget = Target::vectors;
-  static constexpr bool kFused = true;
+  static constexpr bool kCpu = true;
 };
 
 /// The first one for a target is the one that `train.loss: auto` takes.

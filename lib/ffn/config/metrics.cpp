@@ -21,7 +21,7 @@ bool has_hidden_layer(const ModelConfig& model) {
   return problems.empty() && hidden_layer(graph);
 }
 
-// Layers are measured in the fused network, whichever engine trains (train/layer_meter.hpp).
+// Layers are measured in the CPU network, whichever engine trains (train/layer_meter.hpp).
 bool measures_layers(const RunConfig& config) { return config.train.layer_metrics && not_covered(config).empty(); }
 
 }  // namespace
@@ -130,11 +130,11 @@ const Rule kRules[] = {
      has_mixture},
     {LoggedBy::memories, {"memory layers (pkm, peer)", "model.ffn.kind"}, [](const RunConfig& c) { return has_memory(c.model.ffn); }},
     {LoggedBy::measured_layers,
-     {"runs with train.layer_metrics and layers or experts that end in a map from a hidden layer, which the fused engine covers",
+     {"runs with train.layer_metrics and layers or experts that end in a map from a hidden layer, which the cpu engine covers",
       "train.layer_metrics"},
      [](const RunConfig& c) { return measures_layers(c) && has_hidden_layer(c.model); }},
     {LoggedBy::measured_mixtures,
-     {"runs with train.layer_metrics and a mixture of experts that the fused engine covers", "train.layer_metrics"},
+     {"runs with train.layer_metrics and a mixture of experts that the cpu engine covers", "train.layer_metrics"},
      measures_mixture},
     {LoggedBy::measured_groups, {"such runs of a function task with task.group", "task.group"}, [](const RunConfig& c) {
        const auto* task = std::get_if<FunctionConfig>(&c.task);

@@ -216,7 +216,7 @@ FormulaGraph graph_of(const FormulaText& text, std::int64_t d_model, const FfnSi
 /// A way in which positions enter a model, or by which attention weighs.
 struct NamedChoice {
   const char* name;
-  bool fused;  ///< whether the fused engine computes it
+  bool cpu;  ///< whether the cpu engine computes it
   const char* doc;
 };
 

@@ -186,7 +186,7 @@ void TrainConfig::describe(FieldVisitor& v) {
   v.integer({"checkpoint_every", "steps between checkpoints"}, checkpoint_every, at_least(std::int64_t{1}));
   v.real({"clip_norm", "clip the gradient to this global norm; 0 for no clipping"}, clip_norm, at_least(0.0));
   v.flag({"layer_metrics",
-          "log metrics of hidden layers and routers (ffn/… and moe/…) at every evaluation, of layers that the fused engine covers"},
+          "log metrics of hidden layers and routers (ffn/… and moe/…) at every evaluation, of layers that the cpu engine covers"},
          layer_metrics);
   v.choice({"loss", "training loss; val/loss is the same on the validation set"}, loss, loss_choices());
   v.real({"label_smoothing",

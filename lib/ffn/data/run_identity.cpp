@@ -38,7 +38,7 @@ std::string shortened_hash(const Json& json) { return sha256_hex(dump_json(json)
 
 }  // namespace
 
-Json identity_json(const RunConfig& config, const std::string& text) {
+Json identity_json(const RunConfig& config, const std::string& data_hash) {
   RunConfig same = config;
   if (FfnSize* size = size_of(same.model.ffn)) {  // d_ff 32 and expansion 4 of 8 are one layer
     size->d_ff = size->hidden_width(config.model.d_model);
@@ -48,7 +48,7 @@ Json identity_json(const RunConfig& config, const std::string& text) {
     size->match_multiple_of = FfnSize().match_multiple_of;
   }
   auto [values, files] = config_values([&](FieldVisitor& v) { same.describe(v); });
-  std::istringstream hashes(text);
+  std::istringstream hashes(data_hash);
   for (const auto& file : files) {  // all are the task's
     std::string hash;
     std::getline(hashes, hash, ',');
@@ -64,8 +64,8 @@ Json identity_json(const RunConfig& config, const std::string& text) {
   return json;
 }
 
-std::vector<std::string> run_identities(const RunConfig& config, const std::string& text, const std::vector<std::int64_t>& seeds) {
-  Json json = identity_json(config, text);
+std::vector<std::string> run_identities(const RunConfig& config, const std::string& data_hash, const std::vector<std::int64_t>& seeds) {
+  Json json = identity_json(config, data_hash);
   std::vector<std::string> identities;
   identities.reserve(seeds.size());
   for (const auto seed : seeds) {
@@ -75,7 +75,9 @@ std::vector<std::string> run_identities(const RunConfig& config, const std::stri
   return identities;
 }
 
-std::string run_identity(const RunConfig& config, const std::string& text) { return run_identities(config, text, {config.seed})[0]; }
+std::string run_identity(const RunConfig& config, const std::string& data_hash) {
+  return run_identities(config, data_hash, {config.seed})[0];
+}
 
 std::string data_hash_now(const RunConfig& config) {
   std::string hashes;

@@ -1,4 +1,4 @@
-// A feed-forward layer as a list of operations with their shapes. Parameters, their count, FLOPs, the LibTorch module and the fused
+// A feed-forward layer as a list of operations with their shapes. Parameters, their count, FLOPs, the LibTorch module and the cpu
 // forward and backward passes follow from it.
 #pragma once
 

@@ -9,20 +9,20 @@ namespace {
 
 void append(std::vector<float>& to, const float* from, std::int64_t count) { to.insert(to.end(), from, from + count); }
 
-std::vector<float> HiddenRows::*member_of(fused::Value what) {
+std::vector<float> HiddenRows::*member_of(cpu::Value what) {
   switch (what) {
-    case fused::Value::pre_activation:
+    case cpu::Value::pre_activation:
       return &HiddenRows::pre_activation;
-    case fused::Value::gate:
+    case cpu::Value::gate:
       return &HiddenRows::gate;
-    case fused::Value::up:
+    case cpu::Value::up:
       return &HiddenRows::up;
     default:
       return &HiddenRows::hidden;
   }
 }
 
-class Capture final : public fused::Watcher {
+class Capture final : public cpu::Watcher {
  public:
   Capture(const ModelConfig& model, bool with_ends)
       : heads_(model.attention ? model.attention->heads : 0), with_ends_(with_ends), blocks_(static_cast<std::size_t>(model.blocks)) {}
@@ -35,12 +35,12 @@ class Capture final : public fused::Watcher {
     at_ = &blocks_[static_cast<std::size_t>(block)];
     rows_of_experts_.clear();
   }
-  void see(fused::Value what, std::int64_t rows, std::int64_t width, const float* values) override;
-  void see_routing(const fused::RoutedTokens& routed) override;
+  void see(cpu::Value what, std::int64_t rows, std::int64_t width, const float* values) override;
+  void see_routing(const cpu::RoutedTokens& routed) override;
 
  private:
   void see_attention(std::int64_t rows, std::int64_t length, const float* weights);
-  void see_hidden(fused::Value what, std::int64_t rows, std::int64_t width, const float* values);
+  void see_hidden(cpu::Value what, std::int64_t rows, std::int64_t width, const float* values);
 
   std::int64_t heads_;
   bool with_ends_;
@@ -52,14 +52,14 @@ class Capture final : public fused::Watcher {
   std::vector<double> maps_;  ///< attention maps summed so far, by block
 };
 
-void Capture::see(fused::Value what, std::int64_t rows, std::int64_t width, const float* values) {
+void Capture::see(cpu::Value what, std::int64_t rows, std::int64_t width, const float* values) {
   switch (what) {
-    case fused::Value::attention:
+    case cpu::Value::attention:
       return see_attention(rows, width, values);
-    case fused::Value::ffn_input:
+    case cpu::Value::ffn_input:
       if (with_ends_) append(at_->input, values, rows * width);
       return;
-    case fused::Value::ffn_output:
+    case cpu::Value::ffn_output:
       if (with_ends_) append(at_->output, values, rows * width);
       return;
     default:
@@ -67,7 +67,7 @@ void Capture::see(fused::Value what, std::int64_t rows, std::int64_t width, cons
   }
 }
 
-void Capture::see_hidden(fused::Value what, std::int64_t rows, std::int64_t width, const float* values) {
+void Capture::see_hidden(cpu::Value what, std::int64_t rows, std::int64_t width, const float* values) {
   const bool mixture = !rows_of_experts_.empty();
   at_->hidden.resize(mixture ? rows_of_experts_.size() - 1 : 1);
   for (std::size_t e = 0; e < at_->hidden.size(); ++e) {
@@ -75,13 +75,13 @@ void Capture::see_hidden(fused::Value what, std::int64_t rows, std::int64_t widt
     const std::int64_t begin = mixture ? rows_of_experts_[e] : 0, end = mixture ? rows_of_experts_[e + 1] : rows;
     to.width = width;
     append(to.*member_of(what), values + begin * width, (end - begin) * width);
-    if (mixture || what != fused::Value::hidden) continue;
+    if (mixture || what != cpu::Value::hidden) continue;
     for (std::int64_t n = 0; n < rows; ++n) to.token.push_back(first_token_ + n);
   }
 }
 
 // Pairs are sorted by expert, and of one expert by token.
-void Capture::see_routing(const fused::RoutedTokens& routed) {
+void Capture::see_routing(const cpu::RoutedTokens& routed) {
   auto& kept = at_->routed;
   const std::int64_t pairs = routed.num_tokens * routed.top_k;
   kept.num_experts = routed.num_experts;
@@ -140,7 +140,7 @@ std::vector<BlockValues> Capture::finish() {
 
 }  // namespace
 
-std::vector<BlockValues> capture(const ModelConfig& model, fused::Network& network, const float* parameters, const Inputs& inputs,
+std::vector<BlockValues> capture(const ModelConfig& model, cpu::Network& network, const float* parameters, const Inputs& inputs,
                                  bool with_ends) {
   constexpr std::int64_t kTokensAtOnce = 4096;  // bounds memory
   const std::int64_t chunk = std::max<std::int64_t>(1, kTokensAtOnce / inputs.length);

@@ -38,7 +38,7 @@ struct BlockValues {
 };
 
 /// The network has to be the config's. `with_ends`: keep what goes into the feed-forward layers and comes out.
-std::vector<BlockValues> capture(const ModelConfig& model, fused::Network& network, const float* parameters, const Inputs& inputs,
+std::vector<BlockValues> capture(const ModelConfig& model, cpu::Network& network, const float* parameters, const Inputs& inputs,
                                  bool with_ends = false);
 
 }  // namespace ffn::inspect

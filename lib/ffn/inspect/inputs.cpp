@@ -19,8 +19,8 @@
 
 namespace ffn::inspect {
 
-fused::Examples Inputs::examples(std::int64_t first, std::int64_t of) const {
-  fused::Examples out{of, length};
+cpu::Examples Inputs::examples(std::int64_t first, std::int64_t of) const {
+  cpu::Examples out{of, length};
   if (shape.tokens) out.tokens = tokens.data() + first * length;
   else out.vectors = vectors.data() + first * shape.input_width;
   return out;

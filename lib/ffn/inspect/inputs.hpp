@@ -23,7 +23,7 @@ struct Inputs {
 
   std::int64_t num_tokens() const { return count * length; }
   /// Inputs first, first + 1, … in number `of`.
-  fused::Examples examples(std::int64_t first, std::int64_t of) const;
+  cpu::Examples examples(std::int64_t first, std::int64_t of) const;
   /// Token n as a person reads it: "e", "␣", "(1, −1)".
   std::string token_name(std::int64_t n) const;
   std::string class_name(std::int64_t index) const;

@@ -17,7 +17,7 @@ namespace {
 ModelConfig covered(const ModelConfig& model) {
   const std::string lacks = not_covered(model);
   if (!lacks.empty())
-    throw UsageError("inspect cannot look into " + lacks + ": it computes with the fused engine, which does not cover it",
+    throw UsageError("inspect cannot look into " + lacks + ": it computes with the cpu engine, which does not cover it",
                      "train another kind or router to look into, or load the run in Python");
   return model;
 }

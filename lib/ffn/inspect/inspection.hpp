@@ -60,20 +60,20 @@ inline bool is_mixture(const Inspection& i) {
   return std::any_of(i.blocks.begin(), i.blocks.end(), [](const BlockReport& block) { return block.routing.has_value(); });
 }
 
-/// The network of a run as its weights say. Throws UsageError for a model that the fused engine does not cover, CheckpointError for
+/// The network of a run as its weights say. Throws UsageError for a model that the cpu engine does not cover, CheckpointError for
 /// weights that do not fit.
 class TrainedNetwork {
  public:
   TrainedNetwork(const RunConfig& config, const TensorFile& weights);
 
   const ModelConfig& model() const { return model_; }
-  fused::Network& network() { return network_; }
+  cpu::Network& network() { return network_; }
   const float* row() const { return row_.data(); }
   Parameters parameters() const { return {network_.layout(), row_.data()}; }
 
  private:
   ModelConfig model_;
-  fused::Network network_;
+  cpu::Network network_;
   std::vector<float> row_;
 };
 

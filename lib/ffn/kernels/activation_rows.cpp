@@ -58,7 +58,7 @@ Activation row(const char* name, const char* formula, const char* source, const 
 }  // namespace
 
 // name, formula, source, φ(z), φ'(z), in the functions of scalar.hpp, whose select(condition, yes, no) stands for
-// `? :`: from the one row come the vector kernels, the double ones and the form that nn computes on any device.
+// `? :`: from the one row come the vector kernels, the double ones and the form that LibTorch computes on any device.
 // Comparisons are written so that NaN comes out as NaN. The rows that
 // multiply z by something that goes to 0 (gelu to mish) give ∞·0 = NaN at -∞, and their slopes at ±∞: a run whose
 // pre-activations are infinite has diverged, and has to show it.

@@ -1,4 +1,4 @@
-// Arithmetic on raw float memory for the fused training step: matrix products, row-wise functions, optimizer updates.
+// Arithmetic on raw float memory for the CPU training step: matrix products, row-wise functions, optimizer updates.
 // Torch-free; compiled once per instruction set and chosen at run time, like the activations. Every result depends on
 // the arguments alone, never on what was computed before or beside it: the same call gives the same bits.
 #pragma once

@@ -6,7 +6,7 @@
 #include "ffn/kernels/isa.hpp"
 #include "ffn/kernels/kernels.hpp"
 
-namespace ffn::nn {
+namespace ffn::modules {
 
 namespace {
 
@@ -309,4 +309,4 @@ Tensor dropout(const Tensor& h, const ForwardContext& context, std::uint32_t sit
   return dropout(h, own, site);
 }
 
-}  // namespace ffn::nn
+}  // namespace ffn::modules

@@ -4,7 +4,7 @@
 #include "ffn/formula/formula.hpp"
 #include "ffn/layers/run_module_torch.hpp"
 
-namespace ffn::nn {
+namespace ffn::modules {
 
 /// φ(z), element by element, with its exact derivative; keeps z for the backward pass. float32 or float64. By the
 /// catalogue's kernels, or, where the context is host_free, by the same rows recorded as tensor operations.
@@ -34,4 +34,4 @@ Tensor philox_words(const Tensor& seeds, std::int64_t blocks, std::uint32_t site
 Tensor uniform_draws(const Tensor& like, const ForwardContext& context, std::uint32_t site, torch::IntArrayRef shape);
 Tensor normal_draws(const Tensor& like, const ForwardContext& context, std::uint32_t site, torch::IntArrayRef shape);
 
-}  // namespace ffn::nn
+}  // namespace ffn::modules

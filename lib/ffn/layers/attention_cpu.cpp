@@ -5,7 +5,7 @@
 
 #include "ffn/config/parameters.hpp"
 
-namespace ffn::fused {
+namespace ffn::cpu {
 
 namespace {
 
@@ -182,4 +182,4 @@ const float* Attention::backward_by_content(Pass& pass, float* dmixed) {
   return dx;
 }
 
-}  // namespace ffn::fused
+}  // namespace ffn::cpu

@@ -9,7 +9,7 @@
 #include "ffn/layers/norm_cpu.hpp"
 #include "ffn/layers/position_cpu.hpp"
 
-namespace ffn::fused {
+namespace ffn::cpu {
 
 class Attention {
  public:
@@ -63,4 +63,4 @@ class Attention {
   float* weights_ = nullptr;  ///< room for (B, H, T, T), or (H, T, T) by position; null where they are not kept
 };
 
-}  // namespace ffn::fused
+}  // namespace ffn::cpu

@@ -6,7 +6,7 @@
 #include "ffn/config/parameters.hpp"
 #include "ffn/layers/position_torch.hpp"
 
-namespace ffn::nn {
+namespace ffn::modules {
 
 AttentionImpl::AttentionImpl(std::int64_t num_runs, std::int64_t d_model, std::int64_t sequence_length, const AttentionConfig& config,
                              bool rotary)
@@ -78,4 +78,4 @@ Tensor AttentionImpl::by_position(const Tensor& x, std::int64_t t) {
   return mixed.reshape({runs, heads_, t, batch, head_width_}).permute({0, 3, 2, 1, 4}).reshape({runs, batch * t, heads_ * head_width_});
 }
 
-}  // namespace ffn::nn
+}  // namespace ffn::modules

@@ -5,7 +5,7 @@
 #include "ffn/layers/linear_torch.hpp"
 #include "ffn/layers/norm_torch.hpp"
 
-namespace ffn::nn {
+namespace ffn::modules {
 
 /// Content: softmax(q·k/√d_head) v per head, heads concatenated and projected; Vaswani et al. 2017, eq. 1 and §3.2.2,
 /// arXiv:1706.03762. Its weights depend on the input, so the layer is not linear.
@@ -38,4 +38,4 @@ class AttentionImpl final : public RunModule {
 };
 TORCH_MODULE(Attention);
 
-}  // namespace ffn::nn
+}  // namespace ffn::modules

@@ -2,7 +2,7 @@
 
 #include "ffn/layers/activation_torch.hpp"
 
-namespace ffn::nn {
+namespace ffn::modules {
 
 BlockImpl::BlockImpl(std::int64_t num_runs, const ModelConfig& config, std::int64_t sequence_length, std::uint32_t index,
                      const std::shared_ptr<FeedForward>& shared)
@@ -75,4 +75,4 @@ FfnOutput BlockImpl::forward(const Tensor& x, std::int64_t sequence_length, cons
   return out;
 }
 
-}  // namespace ffn::nn
+}  // namespace ffn::modules

@@ -5,7 +5,7 @@
 #include "ffn/layers/feed_forward_torch.hpp"
 #include "ffn/layers/norm_torch.hpp"
 
-namespace ffn::nn {
+namespace ffn::modules {
 
 /// x → attention sub-layer → FFN sub-layer. A sub-layer f with residual and norm is
 ///   pre:      x + f(norm(x))        Xiong et al. 2020, arXiv:2002.04745
@@ -47,4 +47,4 @@ class BlockImpl final : public RunModule {
 };
 TORCH_MODULE(Block);
 
-}  // namespace ffn::nn
+}  // namespace ffn::modules

@@ -88,7 +88,7 @@ torch::Tensor fused_attention(const torch::Tensor& q, const torch::Tensor& k, co
 }
 #else
 torch::Tensor fused_attention(const torch::Tensor&, const torch::Tensor&, const torch::Tensor&, bool) {
-  throw std::logic_error("this LibTorch has no fused attention");
+  throw std::logic_error("this LibTorch has no cpu attention");
 }
 #endif
 

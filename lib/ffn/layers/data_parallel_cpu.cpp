@@ -7,7 +7,7 @@
 #include "ffn/kernels/subnormals.hpp"
 #include "ffn/layers/router_cpu.hpp"
 
-namespace ffn::fused {
+namespace ffn::cpu {
 
 namespace {
 
@@ -153,4 +153,4 @@ std::optional<LossSums> DataParallelNetwork::evaluate(std::size_t threads, const
   return sums;
 }
 
-}  // namespace ffn::fused
+}  // namespace ffn::cpu

@@ -11,7 +11,7 @@
 #include "ffn/base/thread_team.hpp"
 #include "ffn/layers/network_cpu.hpp"
 
-namespace ffn::fused {
+namespace ffn::cpu {
 
 /// A power of two, so many that a part has 256 rows (tokens) and half a billion FLOPs at least, 16 at most: below that, adding up
 /// the gradients and waiting for each other would cost more than they are worth. 1 where dropout masks or capacities go by where a mixture
@@ -59,4 +59,4 @@ class DataParallelNetwork {
   ThreadTeam team_;
 };
 
-}  // namespace ffn::fused
+}  // namespace ffn::cpu

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace ffn::fused {
+namespace ffn::cpu {
 
 void Declared::zero_added(float* gradients) const {
   for (const auto& range : added_) std::fill_n(gradients + range.offset, range.count, 0.0f);
@@ -30,4 +30,4 @@ Place Declare::operator()(ParameterSpec spec, Gradient gradient) const {
   return Place(entry.offset);
 }
 
-}  // namespace ffn::fused
+}  // namespace ffn::cpu

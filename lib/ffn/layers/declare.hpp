@@ -1,4 +1,4 @@
-// How the layers of the fused network say which parameters they have and find them again in a run's rows.
+// How the layers of the CPU network say which parameters they have and find them again in a run's rows.
 #pragma once
 
 #include <optional>
@@ -7,7 +7,7 @@
 
 #include "ffn/base/parameters.hpp"
 
-namespace ffn::fused {
+namespace ffn::cpu {
 
 /// How a backward pass stores the gradient of a parameter.
 enum class Gradient {
@@ -51,7 +51,7 @@ class Declared {
   std::vector<Range> added_;
 };
 
-/// Given to a layer's constructor to declare its parameters with. The order is that in which nn's modules register them:
+/// Given to a layer's constructor to declare its parameters with. The order is that in which LibTorch's modules register them:
 /// a layer's own before those of its parts.
 class Declare {
  public:
@@ -72,4 +72,4 @@ class Declare {
   bool again_;
 };
 
-}  // namespace ffn::fused
+}  // namespace ffn::cpu

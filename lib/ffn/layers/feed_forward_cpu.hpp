@@ -1,4 +1,4 @@
-// The feed-forward layers of the fused network: plain, gated and formula layers are a FormulaProgram (formula_cpu.hpp), mixtures have
+// The feed-forward layers of the CPU network: plain, gated and formula layers are a FormulaProgram (formula_cpu.hpp), mixtures have
 // several.
 #pragma once
 
@@ -9,7 +9,7 @@
 #include "ffn/layers/declare.hpp"
 #include "ffn/layers/pass.hpp"
 
-namespace ffn::fused {
+namespace ffn::cpu {
 
 class Router;
 
@@ -29,4 +29,4 @@ class FeedForward {
 /// The FFN of a kind, or nullptr for "none". `site` numbers the layer for its dropout masks.
 std::unique_ptr<FeedForward> make_feed_forward(const Declare& declare, std::int64_t d_model, const FfnConfig& config, std::uint32_t site);
 
-}  // namespace ffn::fused
+}  // namespace ffn::cpu

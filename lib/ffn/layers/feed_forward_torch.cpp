@@ -6,7 +6,7 @@
 #include "ffn/layers/memory_torch.hpp"
 #include "ffn/layers/moe_torch.hpp"
 
-namespace ffn::nn {
+namespace ffn::modules {
 
 PositionwiseFeedForwardImpl::PositionwiseFeedForwardImpl(std::int64_t num_runs, std::int64_t d_model, const PositionwiseConfig& config,
                                                          std::uint32_t site)
@@ -91,4 +91,4 @@ std::shared_ptr<FeedForward> make_ffn(std::int64_t num_runs, std::int64_t d_mode
   return std::visit(Build{num_runs, d_model, site}, config);
 }
 
-}  // namespace ffn::nn
+}  // namespace ffn::modules

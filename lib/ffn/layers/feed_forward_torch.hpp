@@ -5,7 +5,7 @@
 #include "ffn/layers/activation_torch.hpp"
 #include "ffn/layers/linear_torch.hpp"
 
-namespace ffn::nn {
+namespace ffn::modules {
 
 /// What an FFN returns. Routing facts are returned, not kept: a forward pass leaves nothing behind.
 struct FfnOutput {
@@ -84,4 +84,4 @@ TORCH_MODULE(Conv1x1);
 /// The FFN of a kind, or nullptr for "none". `site` numbers the layer for its dropout masks.
 std::shared_ptr<FeedForward> make_ffn(std::int64_t num_runs, std::int64_t d_model, const FfnConfig& config, std::uint32_t site);
 
-}  // namespace ffn::nn
+}  // namespace ffn::modules

@@ -6,7 +6,7 @@
 #include "ffn/kernels/kernels.hpp"
 #include "ffn/layers/matrix.hpp"
 
-namespace ffn::fused {
+namespace ffn::cpu {
 
 namespace {
 
@@ -56,7 +56,7 @@ void FormulaProgram::show(const Pass& pass, const Group& group) const {
 }
 
 void FormulaProgram::run(Pass& pass, const std::vector<Group>& groups) {
-  const bool drops = fused::drops(pass);
+  const bool drops = cpu::drops(pass);
   for (const Group& group : groups) {
     if (pass.watcher) show(pass, group);
     const std::int64_t experts = group.all_experts ? 1 : num_experts_;
@@ -215,4 +215,4 @@ const float* FormulaProgram::backward(Pass& pass, const float* dy, const Auxilia
   return memory(dx_, {0, 0, rows_});
 }
 
-}  // namespace ffn::fused
+}  // namespace ffn::cpu

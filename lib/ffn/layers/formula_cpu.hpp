@@ -11,7 +11,7 @@
 #include "ffn/kernels/kernels.hpp"
 #include "ffn/layers/feed_forward_cpu.hpp"
 
-namespace ffn::fused {
+namespace ffn::cpu {
 
 class FormulaProgram final : public FeedForward {
  public:
@@ -127,4 +127,4 @@ class FormulaProgram final : public FeedForward {
   std::vector<float> sums_;
 };
 
-}  // namespace ffn::fused
+}  // namespace ffn::cpu

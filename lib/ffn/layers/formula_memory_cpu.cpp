@@ -3,7 +3,7 @@
 
 #include "ffn/layers/formula_cpu.hpp"
 
-namespace ffn::fused {
+namespace ffn::cpu {
 
 namespace {
 
@@ -179,4 +179,4 @@ std::vector<FormulaProgram::Group> FormulaProgram::grouped(std::size_t begin, st
   return groups;
 }
 
-}  // namespace ffn::fused
+}  // namespace ffn::cpu

@@ -1,6 +1,6 @@
 #include "ffn/layers/formula_torch.hpp"
 
-namespace ffn::nn {
+namespace ffn::modules {
 
 namespace {
 
@@ -181,4 +181,4 @@ Tensor FormulaExpertsImpl::all(const Tensor& x, const ForwardContext& context, c
   return evaluate(graph_, place, every, context, site_);
 }
 
-}  // namespace ffn::nn
+}  // namespace ffn::modules

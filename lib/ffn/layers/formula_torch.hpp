@@ -6,7 +6,7 @@
 #include "ffn/formula/formula.hpp"
 #include "ffn/layers/feed_forward_torch.hpp"
 
-namespace ffn::nn {
+namespace ffn::modules {
 
 using DropRows = std::function<Tensor(const Tensor& rows, std::uint32_t site)>;
 
@@ -56,4 +56,4 @@ class FormulaExpertsImpl final : public RunModule {
 };
 TORCH_MODULE(FormulaExperts);
 
-}  // namespace ffn::nn
+}  // namespace ffn::modules

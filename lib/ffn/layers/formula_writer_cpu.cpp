@@ -4,7 +4,7 @@
 
 #include "ffn/layers/formula_cpu.hpp"
 
-namespace ffn::fused {
+namespace ffn::cpu {
 
 namespace {
 
@@ -406,4 +406,4 @@ FormulaProgram::FormulaProgram(const Declare& declare, const FormulaGraph& graph
   Writer(*this, graph, gradients, site).write();
 }
 
-}  // namespace ffn::fused
+}  // namespace ffn::cpu

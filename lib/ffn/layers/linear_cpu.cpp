@@ -3,7 +3,7 @@
 #include "ffn/config/parameters.hpp"
 #include "ffn/layers/matrix.hpp"
 
-namespace ffn::fused {
+namespace ffn::cpu {
 
 // y = x @ W + b       (rows, D_in) @ (D_in, D_out)       so   dW = x.t() @ dy,   db = Σ rows of dy,   dx = dy @ W.t()
 
@@ -49,4 +49,4 @@ void Linear::add_input_gradient(Pass& pass, std::int64_t rows, const float* dy, 
   multiply_add(dout, weight(pass).t(), Matrix(dx, rows, d_in_));
 }
 
-}  // namespace ffn::fused
+}  // namespace ffn::cpu

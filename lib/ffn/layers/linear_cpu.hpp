@@ -5,7 +5,7 @@
 #include "ffn/layers/matrix.hpp"
 #include "ffn/layers/pass.hpp"
 
-namespace ffn::fused {
+namespace ffn::cpu {
 
 /// y = x W + b; W is (D_in, D_out), b (D_out) if there is one. Matrices are row-major and contiguous.
 class Linear {
@@ -30,4 +30,4 @@ class Linear {
   Place weight_, bias_;
 };
 
-}  // namespace ffn::fused
+}  // namespace ffn::cpu

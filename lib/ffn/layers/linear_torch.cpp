@@ -2,7 +2,7 @@
 
 #include "ffn/config/parameters.hpp"
 
-namespace ffn::nn {
+namespace ffn::modules {
 
 namespace {
 
@@ -86,4 +86,4 @@ Tensor GroupedLinearImpl::all(const Tensor& x) {
   return bias.defined() ? torch::baddbmm(bias.flatten(0, 1).unsqueeze(1), x, weights) : torch::bmm(x, weights);
 }
 
-}  // namespace ffn::nn
+}  // namespace ffn::modules

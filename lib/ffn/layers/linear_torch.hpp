@@ -3,7 +3,7 @@
 
 #include "ffn/layers/run_module_torch.hpp"
 
-namespace ffn::nn {
+namespace ffn::modules {
 
 /// y = x W + b for each run. W is (R, D_in, D_out), b is (R, D_out).
 /// Starts as torch.nn.Linear does: W and b ~ U(±1/√D_in).
@@ -35,4 +35,4 @@ class GroupedLinearImpl : public RunModule {
 };
 TORCH_MODULE(GroupedLinear);
 
-}  // namespace ffn::nn
+}  // namespace ffn::modules

@@ -5,11 +5,11 @@
 #include <numeric>
 #include <stdexcept>
 
-namespace ffn::fused {
+namespace ffn::cpu {
 
 namespace {
 
-// One overload per alternative of Loss that the fused engine has: one without does not compile.
+// One overload per alternative of Loss that the cpu engine has: one without does not compile.
 struct Compute {
   std::int64_t rows, width;
   const float* outputs;
@@ -18,9 +18,9 @@ struct Compute {
   float* doutputs;
   Arena& arena;
 
-  template <class LossOfNn>
-  LossSums operator()(const LossOfNn&) const {
-    static_assert(!LossOfNn::kFused, "write the loss here, or say kFused = false in config/loss.hpp");
+  template <class LossOfTorch>
+  LossSums operator()(const LossOfTorch&) const {
+    static_assert(!LossOfTorch::kCpu, "write the loss here, or say kCpu = false in config/loss.hpp");
     throw std::logic_error("config/coverage.cpp leaves this loss to LibTorch");
   }
 
@@ -102,4 +102,4 @@ LossSums compute_loss(const Loss& loss, std::int64_t rows, std::int64_t width, c
   return std::visit(Compute{rows, width, outputs, targets, mean_over, doutputs, arena}, loss);
 }
 
-}  // namespace ffn::fused
+}  // namespace ffn::cpu

@@ -5,7 +5,7 @@
 #include "ffn/kernels/kernels.hpp"
 #include "ffn/layers/pass.hpp"
 
-namespace ffn::fused {
+namespace ffn::cpu {
 
 /// Targets of a batch: `labels` or `values`, by the kind of the loss.
 struct Targets {
@@ -21,4 +21,4 @@ std::int64_t count_scored(std::int64_t rows, const Targets& targets);
 LossSums compute_loss(const Loss& loss, std::int64_t rows, std::int64_t width, const float* outputs, const Targets& targets,
                       std::int64_t mean_over, float* doutputs, Arena& arena);
 
-}  // namespace ffn::fused
+}  // namespace ffn::cpu

@@ -1,6 +1,6 @@
 #include "ffn/layers/loss_torch.hpp"
 
-namespace ffn::nn {
+namespace ffn::modules {
 
 namespace {
 
@@ -82,4 +82,4 @@ LossValue compute_loss(const Loss& loss, const Tensor& outputs, const Tensor& ta
   return std::visit(Compute{outputs, targets}, loss);
 }
 
-}  // namespace ffn::nn
+}  // namespace ffn::modules

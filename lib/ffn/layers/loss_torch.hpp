@@ -4,7 +4,7 @@
 #include "ffn/config/loss.hpp"
 #include "ffn/layers/run_module_torch.hpp"
 
-namespace ffn::nn {
+namespace ffn::modules {
 
 struct LossValue {
   Tensor mean;     ///< (R), differentiable: over the scored positions of each run
@@ -19,4 +19,4 @@ LossValue compute_loss(const Loss& loss, const Tensor& outputs, const Tensor& ta
 /// pass adds them up in a fixed order, which an index does not on a GPU.
 Tensor one_hot(const Tensor& ids, std::int64_t classes, torch::Dtype dtype);
 
-}  // namespace ffn::nn
+}  // namespace ffn::modules

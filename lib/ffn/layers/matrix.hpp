@@ -5,7 +5,7 @@
 
 #include "ffn/kernels/kernels.hpp"
 
-namespace ffn::fused {
+namespace ffn::cpu {
 
 /// A matrix to read: element (i, j) stands at data[i·row + j·col].
 struct ConstMatrix {
@@ -45,4 +45,4 @@ inline void multiply_add(const ConstMatrix& a, const ConstMatrix& b, const Matri
   kernels().gemm({c.rows, c.cols, a.cols, a.data, a.row, a.col, b.data, b.row, b.col, c.data, c.row, nullptr, /*accumulate=*/true});
 }
 
-}  // namespace ffn::fused
+}  // namespace ffn::cpu

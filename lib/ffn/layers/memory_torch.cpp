@@ -4,7 +4,7 @@
 #include "ffn/formula/activation_formula.hpp"
 #include "ffn/layers/activation_torch.hpp"
 
-namespace ffn::nn {
+namespace ffn::modules {
 
 namespace {
 
@@ -83,4 +83,4 @@ FfnOutput PeerImpl::forward(const Tensor& x, const ForwardContext& context) {
   return {((found.weight * hidden).unsqueeze(-1) * rows(values_, found.slot)).sum(2), usage(found), {}};
 }
 
-}  // namespace ffn::nn
+}  // namespace ffn::modules

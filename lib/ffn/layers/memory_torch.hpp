@@ -4,7 +4,7 @@
 #include "ffn/layers/feed_forward_torch.hpp"
 #include "ffn/layers/norm_torch.hpp"
 
-namespace ffn::nn {
+namespace ffn::modules {
 
 /// The search of Lample et al. 2019, arXiv:1907.05242, §3.1. Each head has a query q = x W + b of width d_k, cut into halves, and scores
 /// each half against its n half keys: the best K of each half, then the best K of their K² sums, are the best K of all n² sums.
@@ -51,4 +51,4 @@ class PeerImpl final : public MemoryImpl {
   Tensor inputs_, values_;  ///< u and v (R, n², D)
 };
 
-}  // namespace ffn::nn
+}  // namespace ffn::modules

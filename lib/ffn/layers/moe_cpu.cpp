@@ -6,7 +6,7 @@
 #include "ffn/formula/named_formulas.hpp"
 #include "ffn/kernels/kernels.hpp"
 
-namespace ffn::fused {
+namespace ffn::cpu {
 
 MoE::MoE(const Declare& declare, std::int64_t d_model, const MoeConfig& config, std::uint32_t site)
     : d_model_(d_model),
@@ -78,4 +78,4 @@ const float* MoE::backward(Pass& pass, const float* dy, const AuxiliaryValues& a
   return dx;
 }
 
-}  // namespace ffn::fused
+}  // namespace ffn::cpu

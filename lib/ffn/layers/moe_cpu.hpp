@@ -5,7 +5,7 @@
 #include "ffn/layers/formula_cpu.hpp"
 #include "ffn/layers/router_cpu.hpp"
 
-namespace ffn::fused {
+namespace ffn::cpu {
 
 class MoE final : public FeedForward {
  public:
@@ -29,4 +29,4 @@ class MoE final : public FeedForward {
   std::int64_t *place_ = nullptr, *offsets_ = nullptr;  ///< (M), (E + 1)
 };
 
-}  // namespace ffn::fused
+}  // namespace ffn::cpu

@@ -2,7 +2,7 @@
 
 #include "ffn/formula/activation_formula.hpp"
 
-namespace ffn::nn {
+namespace ffn::modules {
 
 ExpertsImpl::ExpertsImpl(std::int64_t num_runs, std::int64_t d_model, const MoeConfig& config)
     : RunModule(num_runs), phi_(activation_called(config.activation)) {
@@ -175,4 +175,4 @@ Tensor MoEImpl::by_all(const Tensor& x, const Routing& routing, const ForwardCon
   return (result * routing.dense(routing.weight, tokens, num_experts_).transpose(1, 2).unsqueeze(-1)).sum(1);  // (R, N, D)
 }
 
-}  // namespace ffn::nn
+}  // namespace ffn::modules

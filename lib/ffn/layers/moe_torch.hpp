@@ -5,7 +5,7 @@
 #include "ffn/layers/formula_torch.hpp"
 #include "ffn/layers/router_torch.hpp"
 
-namespace ffn::nn {
+namespace ffn::modules {
 
 /// E plain or gated FFNs per run.
 class ExpertsImpl final : public RunModule {
@@ -49,4 +49,4 @@ class MoEImpl final : public FeedForward {
 };
 TORCH_MODULE(MoE);
 
-}  // namespace ffn::nn
+}  // namespace ffn::modules

@@ -7,7 +7,7 @@
 #include "ffn/layers/position_cpu.hpp"
 #include "ffn/layers/router_cpu.hpp"
 
-namespace ffn::fused {
+namespace ffn::cpu {
 
 Block::Block(const Declare& declare, const Declare& of_ffn, const ModelConfig& config, std::int64_t sequence_length, std::uint32_t index)
     : d_model_(config.d_model), residual_(config.residual), parallel_(config.parallel), residual_dropout_(config.residual_dropout) {
@@ -294,4 +294,4 @@ LossSums Network::evaluate(const float* parameters, const Examples& examples) {
   return sums;
 }
 
-}  // namespace ffn::fused
+}  // namespace ffn::cpu

@@ -1,5 +1,5 @@
 // The whole network's training step on the CPU as one program: forward, loss and backward by hand on raw memory, one run
-// at a time. nn says what the layers compute, in LibTorch's operations; this says it again without their cost per
+// at a time. LibTorch's modules say what the layers compute, in LibTorch's operations; this says it again without their cost per
 // operation and without the autograd engine, and the tests hold the two together, gradient by gradient.
 //
 // A run is computed by itself, so its numbers cannot depend on its cohort; memory beyond its row is shared by all runs.
@@ -13,7 +13,7 @@
 #include "ffn/layers/loss_cpu.hpp"
 #include "ffn/layers/norm_cpu.hpp"
 
-namespace ffn::fused {
+namespace ffn::cpu {
 
 /// A batch of one run. `tokens` or `vectors` is set, as the task's shape says.
 struct Examples {
@@ -90,7 +90,7 @@ class InputEmbedding {
 class Network {
  public:
   Network(const ModelConfig& config, const TaskShape& task, const Loss& loss = {});
-  /// Layout of parameter and gradient rows: names, shapes and order of nn::Network.
+  /// Layout of parameter and gradient rows: names, shapes and order of modules::Network.
   const RowLayout& layout() const { return declared_.layout(); }
 
   struct StepLoss {
@@ -135,4 +135,4 @@ class Network {
   const float* doutputs_ = nullptr;
 };
 
-}  // namespace ffn::fused
+}  // namespace ffn::cpu

@@ -4,7 +4,7 @@
 #include "ffn/layers/loss_torch.hpp"
 #include "ffn/layers/position_torch.hpp"
 
-namespace ffn::nn {
+namespace ffn::modules {
 
 TiedHeadImpl::TiedHeadImpl(std::int64_t num_runs, std::int64_t d_model, std::int64_t vocabulary)
     : RunModule(num_runs), bias_(parameter(linear_parameters(d_model, vocabulary, /*bias=*/true).bias)) {}
@@ -75,4 +75,4 @@ void NetworkImpl::update_buffers(const std::vector<Tensor>& loads, const Tensor&
   for (std::size_t b = 0; b < blocks_.size(); ++b) blocks_[b]->update_buffers(loads[b], alive);
 }
 
-}  // namespace ffn::nn
+}  // namespace ffn::modules

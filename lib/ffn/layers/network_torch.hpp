@@ -4,7 +4,7 @@
 #include "ffn/config/task_config.hpp"
 #include "ffn/layers/block_torch.hpp"
 
-namespace ffn::nn {
+namespace ffn::modules {
 
 struct NetworkOutput {
   Tensor outputs;                 ///< (R, N, width): logits of classes, or vectors
@@ -47,4 +47,4 @@ class NetworkImpl final : public RunModule {
 };
 TORCH_MODULE(Network);
 
-}  // namespace ffn::nn
+}  // namespace ffn::modules

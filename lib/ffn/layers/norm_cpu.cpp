@@ -3,7 +3,7 @@
 #include "ffn/config/parameters.hpp"
 #include "ffn/kernels/kernels.hpp"
 
-namespace ffn::fused {
+namespace ffn::cpu {
 
 Norm::Norm(const Declare& declare, std::int64_t d_model, const NormConfig& config)
     : d_model_(d_model), epsilon_(static_cast<float>(config.epsilon)) {
@@ -28,4 +28,4 @@ float* Norm::backward(Pass& pass, const float* dy) {
   return dx;
 }
 
-}  // namespace ffn::fused
+}  // namespace ffn::cpu

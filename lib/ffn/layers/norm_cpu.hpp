@@ -5,7 +5,7 @@
 #include "ffn/layers/declare.hpp"
 #include "ffn/layers/pass.hpp"
 
-namespace ffn::fused {
+namespace ffn::cpu {
 
 class Norm {
  public:
@@ -21,4 +21,4 @@ class Norm {
   float *normalised_ = nullptr, *inverse_ = nullptr;
 };
 
-}  // namespace ffn::fused
+}  // namespace ffn::cpu

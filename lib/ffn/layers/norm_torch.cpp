@@ -2,7 +2,7 @@
 
 #include "ffn/config/parameters.hpp"
 
-namespace ffn::nn {
+namespace ffn::modules {
 
 NormImpl::NormImpl(std::int64_t num_runs, std::int64_t d_model, const NormConfig& config)
     : RunModule(num_runs), rms_(!config.centres()), epsilon_(config.epsilon) {
@@ -19,4 +19,4 @@ Tensor NormImpl::forward(const Tensor& in) {
   return torch::layer_norm(x, {x.size(-1)}, {}, {}, epsilon_) * weight + bias_.unsqueeze(1);
 }
 
-}  // namespace ffn::nn
+}  // namespace ffn::modules

@@ -4,7 +4,7 @@
 #include "ffn/config/model_config.hpp"
 #include "ffn/layers/run_module_torch.hpp"
 
-namespace ffn::nn {
+namespace ffn::modules {
 
 /// layer: (x - mean)/√(var + ε) · weight + bias, Ba et al. 2016, arXiv:1607.06450 (population variance over D).
 /// rms:   x/√(mean(x²) + ε) · weight, Zhang & Sennrich 2019, eq. 4, arXiv:1910.07467.
@@ -21,4 +21,4 @@ class NormImpl final : public RunModule {
 };
 TORCH_MODULE(Norm);
 
-}  // namespace ffn::nn
+}  // namespace ffn::modules

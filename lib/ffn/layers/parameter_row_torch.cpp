@@ -1,6 +1,6 @@
 #include "ffn/layers/parameter_row_torch.hpp"
 
-namespace ffn::nn {
+namespace ffn::modules {
 
 namespace {
 
@@ -65,4 +65,4 @@ void ParameterRow::import_run(std::int64_t r, const std::vector<TensorData>& ten
   else layout_.import_row(values_.data_ptr<float>() + r * layout_.width(), tensors);
 }
 
-}  // namespace ffn::nn
+}  // namespace ffn::modules

@@ -7,7 +7,7 @@
 #include "ffn/base/tensor_data.hpp"
 #include "ffn/layers/run_module_torch.hpp"
 
-namespace ffn::nn {
+namespace ffn::modules {
 
 class ParameterRow {
  public:
@@ -38,4 +38,4 @@ class ParameterRow {
   Tensor values_, gradients_;
 };
 
-}  // namespace ffn::nn
+}  // namespace ffn::modules

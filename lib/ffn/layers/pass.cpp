@@ -5,7 +5,7 @@
 
 #include "ffn/base/error.hpp"
 
-namespace ffn::fused {
+namespace ffn::cpu {
 
 void Arena::Free::operator()(void* p) const { std::free(p); }
 
@@ -41,4 +41,4 @@ void Arena::reset() {
   used_ = 0;
 }
 
-}  // namespace ffn::fused
+}  // namespace ffn::cpu

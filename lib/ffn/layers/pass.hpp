@@ -1,4 +1,4 @@
-// Scratch memory, and one pass through the fused network.
+// Scratch memory, and one pass through the CPU network.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 #include "ffn/layers/watch.hpp"
 
-namespace ffn::fused {
+namespace ffn::cpu {
 
 /// Scratch memory of one pass: taken piece by piece, given back all at once, kept for the next pass. Pieces start on cache
 /// lines and are not initialised.
@@ -57,4 +57,4 @@ struct Pass {
   }
 };
 
-}  // namespace ffn::fused
+}  // namespace ffn::cpu

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <type_traits>
 
-namespace ffn::fused {
+namespace ffn::cpu {
 
 namespace {
 
@@ -55,4 +55,4 @@ void Rotary::turn(std::int64_t rows, std::int64_t sequence_length, std::int64_t 
   else turn_rows(std::integral_constant<std::int64_t, 1>(), half_);
 }
 
-}  // namespace ffn::fused
+}  // namespace ffn::cpu

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace ffn::fused {
+namespace ffn::cpu {
 
 /// (T, D)
 std::vector<float> sinusoids(std::int64_t length, std::int64_t d_model);
@@ -21,4 +21,4 @@ class Rotary {
   std::vector<float> cos_, sin_;  ///< (T, d/2)
 };
 
-}  // namespace ffn::fused
+}  // namespace ffn::cpu

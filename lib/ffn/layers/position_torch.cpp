@@ -1,6 +1,6 @@
 #include "ffn/layers/position_torch.hpp"
 
-namespace ffn::nn {
+namespace ffn::modules {
 
 namespace {
 
@@ -33,4 +33,4 @@ Tensor Rotary::operator()(const Tensor& x) const {
   return torch::stack({a * cos_ - b * sin_, a * sin_ + b * cos_}, axis).reshape(x.sizes());
 }
 
-}  // namespace ffn::nn
+}  // namespace ffn::modules

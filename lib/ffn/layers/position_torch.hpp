@@ -3,7 +3,7 @@
 
 #include "ffn/layers/run_module_torch.hpp"
 
-namespace ffn::nn {
+namespace ffn::modules {
 
 /// sin(t ω_i) at 2i and cos(t ω_i) at 2i + 1, with ω_i = 10000^(−2i/D): (T, D), dtype and device of `like`. Worked out in float64.
 /// Source: Vaswani et al. 2017, §3.5, arXiv:1706.03762.
@@ -23,4 +23,4 @@ class Rotary {
   bool in_pairs_;
 };
 
-}  // namespace ffn::nn
+}  // namespace ffn::modules

@@ -10,7 +10,7 @@
 #include "ffn/kernels/activations.hpp"
 #include "ffn/kernels/kernels.hpp"
 
-namespace ffn::fused {
+namespace ffn::cpu {
 
 namespace {
 
@@ -313,9 +313,9 @@ struct BuildRouter {
   template <class Config>
   std::unique_ptr<Router> operator()(const Config& c) const {
     if constexpr (std::is_base_of_v<TopKFields, Config>) return std::make_unique<TopK>(declare, d_model, config, c, Config::kScore);
-    // One that exists in nn alone, which config/coverage.cpp keeps away from here.
+    // One that exists in LibTorch alone, which config/coverage.cpp keeps away from here.
     throw std::logic_error(std::string("the router ") + Config::kKind +
-                           " has no fused form: write one in layers/router_cpu.cpp, or say only_nn in config/coverage.cpp");
+                           " has no CPU form: write one in layers/router_cpu.cpp, or say only_torch in config/coverage.cpp");
   }
 };
 
@@ -355,7 +355,7 @@ double RoutingTotals::value(Auxiliary kind) const {
       return sequence_balance / static_cast<double>(sequences);
     case Auxiliary::dropped:
       return static_cast<double>(dropped) / static_cast<double>(triples);
-    case Auxiliary::load:  // of noisy_top_k, which has no fused form
+    case Auxiliary::load:  // of noisy_top_k, which has no CPU form
     case Auxiliary::slots_used:
     case Auxiliary::usage_entropy:
       break;  // of memories
@@ -367,4 +367,4 @@ std::unique_ptr<Router> make_router(const Declare& declare, std::int64_t d_model
   return std::visit(BuildRouter{declare, d_model, config}, config.router);
 }
 
-}  // namespace ffn::fused
+}  // namespace ffn::cpu

@@ -8,7 +8,7 @@
 #include "ffn/config/model_config.hpp"
 #include "ffn/layers/linear_cpu.hpp"
 
-namespace ffn::fused {
+namespace ffn::cpu {
 
 /// M (token, expert, weight) triples; from the arena. No pair of a token and an expert occurs twice.
 struct Routing {
@@ -55,4 +55,4 @@ class Router {
 /// The router of a mixture. Kinds that config/coverage.cpp leaves to LibTorch do not get here.
 std::unique_ptr<Router> make_router(const Declare& declare, std::int64_t d_model, const MoeConfig& config);
 
-}  // namespace ffn::fused
+}  // namespace ffn::cpu

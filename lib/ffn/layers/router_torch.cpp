@@ -8,7 +8,7 @@
 #include "ffn/config/parameters.hpp"
 #include "ffn/layers/activation_torch.hpp"
 
-namespace ffn::nn {
+namespace ffn::modules {
 
 namespace {
 
@@ -232,4 +232,4 @@ std::shared_ptr<Router> make_router(std::int64_t num_runs, std::int64_t d_model,
   return std::visit(BuildRouter{num_runs, d_model, config, site}, config.router);
 }
 
-}  // namespace ffn::nn
+}  // namespace ffn::modules

@@ -6,7 +6,7 @@
 #include "ffn/kernels/activations.hpp"
 #include "ffn/layers/linear_torch.hpp"
 
-namespace ffn::nn {
+namespace ffn::modules {
 
 /// M (token, expert, weight) triples of each run. No triple of a run occurs twice.
 struct Routing {
@@ -106,4 +106,4 @@ class ExpertChoiceRouterImpl final : public Router {
 /// The router of the mixture that is layer `site`.
 std::shared_ptr<Router> make_router(std::int64_t num_runs, std::int64_t d_model, const MoeConfig& config, std::uint32_t site);
 
-}  // namespace ffn::nn
+}  // namespace ffn::modules

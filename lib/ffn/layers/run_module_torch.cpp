@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace ffn::nn {
+namespace ffn::modules {
 
 namespace {
 
@@ -24,4 +24,4 @@ ForwardContext training_context(const std::vector<double>& rates, const std::vec
   return context;
 }
 
-}  // namespace ffn::nn
+}  // namespace ffn::modules

@@ -5,7 +5,7 @@
 #include "ffn/base/parameters.hpp"
 #include "ffn/layers/compat_torch.hpp"
 
-namespace ffn::nn {
+namespace ffn::modules {
 
 using torch::Tensor;
 
@@ -67,4 +67,4 @@ class OwnKernels {
 /// Training context on the CPU; no rate above 0 means no dropout in the feed-forward layers.
 ForwardContext training_context(const std::vector<double>& rates, const std::vector<std::uint64_t>& seeds, std::int64_t step);
 
-}  // namespace ffn::nn
+}  // namespace ffn::modules

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace ffn::fused {
+namespace ffn::cpu {
 
 /// A value within a block. The rows of a hidden layer are tokens (N), or in a mixture (token, choice) pairs (N·K) sorted by expert.
 enum class Value {
@@ -36,4 +36,4 @@ class Watcher {
   virtual void see_routing(const RoutedTokens& routed) = 0;
 };
 
-}  // namespace ffn::fused
+}  // namespace ffn::cpu

@@ -57,7 +57,7 @@ inline const FileKind kAnswerTable = {"table", ",metric,runs,done,diverged,faile
                                       "name another directory with -o"};
 /// Near the beginning of every page, before the version.
 inline constexpr const char* kPageMark = "name=\"generator\" content=\"ffn-train";
-inline constexpr const char *kSlurmDirectory = "slurm";
+inline constexpr const char* kSlurmDirectory = "slurm";
 
 /// Its content, without its claims. `identities`: of its runs, seed by seed as they are planned.
 Json study_json(const Study& study, const std::vector<std::string>& identities);

@@ -123,22 +123,22 @@ class FfnBench {
  public:
   FfnBench(const FfnConfig& config, std::int64_t d_model, std::int64_t tokens)
       : tokens_(tokens),
-        module_(nn::make_ffn(1, d_model, config, 0)),
+        module_(modules::make_ffn(1, d_model, config, 0)),
         row_(*module_),
         x_(torch::randn({1, tokens, d_model}).requires_grad_()),
         dy_(torch::randn({1, tokens, d_model})) {
     row_.initialise({1});
-    fused::Declared declared;
-    fused_ = fused::make_feed_forward(fused::Declare(declared), d_model, config, 0);
+    cpu::Declared declared;
+    cpu_ = cpu::make_feed_forward(cpu::Declare(declared), d_model, config, 0);
     TORCH_CHECK(declared.layout().width() == row_.layout().width(), "the two engines do not agree on the parameters");
   }
 
-  Work fused() {
+  Work cpu() {
     return [this] {
       arena_.reset();
-      fused::Pass pass{row_.values().data_ptr<float>(), row_.gradients().data_ptr<float>(), arena_, tokens_, true};
-      fused_->forward(pass, tokens_, x_.data_ptr<float>());
-      fused_->backward(pass, dy_.data_ptr<float>(), {});
+      cpu::Pass pass{row_.values().data_ptr<float>(), row_.gradients().data_ptr<float>(), arena_, tokens_, true};
+      cpu_->forward(pass, tokens_, x_.data_ptr<float>());
+      cpu_->backward(pass, dy_.data_ptr<float>(), {});
     };
   }
   Work libtorch() {
@@ -147,12 +147,12 @@ class FfnBench {
 
  private:
   std::int64_t tokens_;
-  std::shared_ptr<nn::FeedForward> module_;
-  nn::ParameterRow row_;
+  std::shared_ptr<modules::FeedForward> module_;
+  modules::ParameterRow row_;
   torch::Tensor x_, dy_;
-  nn::ForwardContext context_;
-  std::unique_ptr<fused::FeedForward> fused_;
-  fused::Arena arena_;
+  modules::ForwardContext context_;
+  std::unique_ptr<cpu::FeedForward> cpu_;
+  cpu::Arena arena_;
 };
 
 template <class Config>
@@ -191,7 +191,7 @@ void bench_ffns(const BenchRequest& request, const std::function<void(const Meas
     std::vector<Work> works{own.own(), blas.blas()};
     for (const auto& kind : kinds) {
       benches.push_back(std::make_unique<FfnBench>(kind.config, d, kTokens));
-      works.push_back(benches.back()->fused());
+      works.push_back(benches.back()->cpu());
       works.push_back(benches.back()->libtorch());
     }
     if (request.stop && request.stop()) return;
@@ -214,13 +214,13 @@ void bench_ffns(const BenchRequest& request, const std::function<void(const Meas
   }
 }
 
-/// Forward and backward of one FFN as it trains: by the fused engine where that covers it, else by LibTorch.
+/// Forward and backward of one FFN as it trains: by the cpu engine where that covers it, else by LibTorch.
 class SizedFfn {
  public:
   SizedFfn(const FfnConfig& config, const BenchRequest& request, const torch::Device& device)
       : lowered_(request.compute.precision == "bfloat16"),
         on_device_(device.is_cuda() || lowered_),
-        module_(nn::make_ffn(1, request.d_model, config, 0)),
+        module_(modules::make_ffn(1, request.d_model, config, 0)),
         row_(*module_, torch::TensorOptions(torch::kFloat32).device(device)),
         x_(torch::randn({1, request.tokens, request.d_model}).to(device).requires_grad_()),
         dy_(torch::randn({1, request.tokens, request.d_model}).to(device)) {
@@ -233,7 +233,7 @@ class SizedFfn {
 
   Work work() {
     return [this] {
-      const nn::OwnKernels kernels(on_device_);
+      const modules::OwnKernels kernels(on_device_);
       x_.mutable_grad() = torch::Tensor();
       const auto y = [&] {
         const ProductPrecision precision(lowered_, x_.device());
@@ -245,10 +245,10 @@ class SizedFfn {
 
  private:
   bool lowered_, on_device_;
-  std::shared_ptr<nn::FeedForward> module_;
-  nn::ParameterRow row_;
+  std::shared_ptr<modules::FeedForward> module_;
+  modules::ParameterRow row_;
   torch::Tensor x_, dy_;
-  nn::ForwardContext context_;
+  modules::ForwardContext context_;
 };
 
 // Plain, gated, mixture and formula at about the same work per token, and the product of that shape beside them.
@@ -277,12 +277,12 @@ void bench_sized_ffns(const BenchRequest& request, const torch::Device& device, 
   });
   for (const auto& [name, config] : kinds) {
     if (request.stop && request.stop()) return;
-    const bool fused = !device.is_cuda() && !lowered;
+    const bool cpu = !device.is_cuda() && !lowered;
     std::unique_ptr<FfnBench> by_hand;
     std::unique_ptr<SizedFfn> by_torch;
-    if (fused) by_hand = std::make_unique<FfnBench>(config, d, request.tokens);
+    if (cpu) by_hand = std::make_unique<FfnBench>(config, d, request.tokens);
     else by_torch = std::make_unique<SizedFfn>(config, request, device);
-    const auto t = medians({product, waits(fused ? by_hand->fused() : by_torch->work())}, request.seconds);
+    const auto t = medians({product, waits(cpu ? by_hand->cpu() : by_torch->work())}, request.seconds);
     const auto cost = ffn_cost(config, d);
     const auto tokens = static_cast<double>(request.tokens);
     const double flops = 3.0 * static_cast<double>(cost.flops), peak = 2 * tokens * static_cast<double>(d * f) / t[0];

@@ -8,8 +8,8 @@
 #include "ffn/config/loss.hpp"
 #include "ffn/config/parameters.hpp"
 #include "ffn/train/cohort_config.hpp"
+#include "ffn/train/cpu_learner.hpp"
 #include "ffn/train/examples.hpp"
-#include "ffn/train/fused_learner.hpp"
 
 namespace ffn {
 
@@ -18,12 +18,12 @@ namespace {
 WidthChange change_of(const RunConfig& config, std::int64_t d_ff, std::int64_t steps) {
   const auto task = make_task(config.task, data_seeds({config}));
   const auto shape = task->shape();
-  FusedLearner learner({config}, *task);
+  CpuLearner learner({config}, *task);
   std::vector<float> row(static_cast<std::size_t>(learner.layout().width()));
   initialise(config.model, learner.layout(), sub_seed(static_cast<std::uint64_t>(config.seed), "init"), row.data());
   learner.write_state(0, 0, row.data());
   const auto set = task->validation(config.train.most_eval_examples());
-  fused::Network network(config.model, shape, config.loss());
+  cpu::Network network(config.model, shape, config.loss());
   const auto outputs = [&] {
     const float* from = network.logits(row.data(), examples_of(set, shape, 0));
     return std::vector<float>(from, from + set.count * shape.sequence_length * shape.num_classes);
@@ -44,7 +44,7 @@ WidthChange change_of(const RunConfig& config, std::int64_t d_ff, std::int64_t s
 
 std::vector<WidthChange> coord_check(const RunConfig& config, const std::vector<std::int64_t>& widths, std::int64_t steps) {
   if (const auto lacks = not_covered(config); !lacks.empty())
-    throw UsageError("coord-check trains by the fused engine, which does not cover " + lacks);
+    throw UsageError("coord-check trains by the cpu engine, which does not cover " + lacks);
   RunConfig wide = config;
   wide.train.steps = std::max(wide.train.steps, steps);
   FfnSize* size = size_of(wide.model.ffn);

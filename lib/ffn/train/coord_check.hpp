@@ -13,8 +13,8 @@ struct WidthChange {
   double loss;    ///< validation loss after
 };
 
-/// Trains `config` for `steps` steps at each hidden width, from the same seed and on the same batches, by the fused engine. Source: Yang et
-/// al. 2021, arXiv:2203.03466, appendix D.1. Throws UsageError for a model that the fused engine does not cover, and one without a hidden
+/// Trains `config` for `steps` steps at each hidden width, from the same seed and on the same batches, by the cpu engine. Source: Yang et
+/// al. 2021, arXiv:2203.03466, appendix D.1. Throws UsageError for a model that the cpu engine does not cover, and one without a hidden
 /// width.
 std::vector<WidthChange> coord_check(const RunConfig& config, const std::vector<std::int64_t>& widths, std::int64_t steps);
 

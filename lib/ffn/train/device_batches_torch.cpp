@@ -29,7 +29,7 @@ DeviceBatches::DeviceBatches(const Task& task, std::int64_t width, std::int64_t 
 Tensor DeviceBatches::words(const Tensor& streams) const {
   const auto steps = streams.size(0), runs = seeds_.size(0);
   const Tensor each = streams.view({steps, 1}).expand({steps, runs}).reshape({-1, 1});
-  const Tensor all = nn::philox_words(seeds_.repeat({steps}), (batch_size_ + 3) / 4, 0, each);
+  const Tensor all = modules::philox_words(seeds_.repeat({steps}), (batch_size_ + 3) / 4, 0, each);
   return all.view({steps, runs, -1}).narrow(2, 0, batch_size_);
 }
 

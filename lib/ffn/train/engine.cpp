@@ -4,26 +4,26 @@
 #include "ffn/config/coverage.hpp"
 #include "ffn/kernels/isa.hpp"
 #include "ffn/kernels/subnormals.hpp"
+#include "ffn/train/cpu_learner.hpp"
 #include "ffn/train/devices.hpp"
-#include "ffn/train/fused_learner.hpp"
 
 namespace ffn {
 
 EngineChoice choose_engine(const RunConfig& config) {
   const std::string lacks = not_covered(config);
   const std::string& engine = config.compute.engine;
-  if (engine == "libtorch") return {false, "asked for"};
-  if (engine == "fused") {
-    if (!lacks.empty()) throw UsageError("the fused engine does not cover " + lacks, "leave compute.engine at auto, or set it to libtorch");
+  if (engine == "torch") return {false, "asked for"};
+  if (engine == "cpu") {
+    if (!lacks.empty()) throw UsageError("the cpu engine does not cover " + lacks, "leave compute.engine at auto, or set it to torch");
     return {true, "asked for"};
   }
   if (!config.compute.on_cpu()) return {false, "the device is " + config.compute.device};
-  if (!lacks.empty()) return {false, "the fused engine does not cover " + lacks};
+  if (!lacks.empty()) return {false, "the cpu engine does not cover " + lacks};
   return {true, "it covers the model on the CPU"};
 }
 
 std::unique_ptr<Learner> make_learner(const std::vector<RunConfig>& runs, const Task& task, std::size_t worker, ThreadCount threads) {
-  if (choose_engine(runs.at(0)).fused) return std::make_unique<FusedLearner>(runs, task, std::move(threads));
+  if (choose_engine(runs.at(0)).cpu) return std::make_unique<CpuLearner>(runs, task, std::move(threads));
   return load_libtorch().make_learner(runs, task, worker);
 }
 
@@ -34,7 +34,7 @@ class TrainingEngine final : public Engine {
   EngineInfo info(const RunConfig& config) override {
     const auto choice = choose_engine(config);
     EngineInfo out{choice.name(), "cpu", kernel_isa(), "", choice.reason};
-    if (choice.fused) return out;
+    if (choice.cpu) return out;
     auto& libtorch = load_libtorch();
     const auto versions = libtorch.info();
     out.libtorch = versions.version + (config.compute.on_cpu() ? ", " + versions.blas : "");
@@ -45,7 +45,7 @@ class TrainingEngine final : public Engine {
   }
 
   void prepare(const RunConfig& config) override {
-    if (choose_engine(config).fused) return;
+    if (choose_engine(config).cpu) return;
     const auto libtorch = load_libtorch().info();
     if (config.compute.on_cpu() || (libtorch.cuda && !visible_gpus().empty())) return;
     throw UsageError("device " + config.compute.device + ": " +

@@ -8,12 +8,12 @@ namespace ffn {
 
 /// Which engine trains a run, and why.
 struct EngineChoice {
-  bool fused = true;
+  bool cpu = true;
   std::string reason;
-  const char* name() const { return fused ? "fused" : "libtorch"; }
+  const char* name() const { return cpu ? "cpu" : "torch"; }
 };
 
-/// `auto` takes the fused engine on the CPU for what it covers. Opens nothing. Throws UsageError if compute.engine is fused
+/// `auto` takes the cpu engine on the CPU for what it covers. Opens nothing. Throws UsageError if compute.engine is cpu
 /// and the model is not covered.
 EngineChoice choose_engine(const RunConfig& config);
 

@@ -1,4 +1,4 @@
-// A task's examples as the fused network reads them.
+// A task's examples as the CPU network reads them.
 #pragma once
 
 #include "ffn/data/task.hpp"
@@ -7,9 +7,9 @@
 namespace ffn {
 
 /// The examples of run `run`, in the set's memory.
-inline fused::Examples examples_of(const ExampleSet& set, const TaskShape& shape, std::int64_t run) {
+inline cpu::Examples examples_of(const ExampleSet& set, const TaskShape& shape, std::int64_t run) {
   const std::int64_t first = set.shared ? 0 : run * set.count, positions = first * shape.sequence_length;
-  fused::Examples out{set.count, shape.sequence_length};
+  cpu::Examples out{set.count, shape.sequence_length};
   if (shape.tokens) out.tokens = set.tokens.data() + positions;
   else out.vectors = set.vectors.data() + first * shape.input_width;
   if (shape.target == Target::classes) out.targets.labels = set.labels.data() + positions;

@@ -100,10 +100,10 @@ class TrainObserver {
 
 /// The engine of a result: everything beside the config that its bits may depend on.
 struct EngineInfo {
-  std::string engine;           ///< "fused" or "libtorch"
+  std::string engine;           ///< "cpu" or "torch"
   std::string device;           ///< "cpu", or "cuda" with the GPU's name
   std::string kernel_isa = {};  ///< of our own kernels
-  std::string libtorch = {};    ///< version and BLAS; empty for the fused engine
+  std::string libtorch = {};    ///< version and BLAS; empty for the cpu engine
   std::string reason = {};      ///< why this engine
   /// The same text means: the same bits can be expected.
   std::string text() const;
@@ -140,7 +140,7 @@ struct VerifyRequest {
   std::function<bool()> stop;  ///< asked between steps
 };
 
-/// One parameter's largest difference between the fused engine and LibTorch in float64, and what float32 explains of it.
+/// One parameter's largest difference between the cpu engine and LibTorch in float64, and what float32 explains of it.
 struct VerifiedParameter {
   std::string name;
   double gradient = 0, gradient_unit = 0;  ///< after one step
@@ -148,7 +148,7 @@ struct VerifiedParameter {
 };
 
 struct VerifyResult {
-  std::string not_covered;  ///< why there is nothing to compare: the fused engine lacks the model; empty otherwise
+  std::string not_covered;  ///< why there is nothing to compare: the cpu engine lacks the model; empty otherwise
   std::vector<VerifiedParameter> parameters;
   double loss = 0, loss_unit = 0;            ///< of the validation set after the steps, in nats
   bool diverges = false;                     ///< on LibTorch, too: there is nothing to compare
@@ -158,7 +158,7 @@ struct VerifyResult {
   std::int64_t batch_size = 0;               ///< with which it was: the config's, or fewer where every seed's first step has near ties
   std::int64_t near_ties = 0;                ///< tokens of step `steps` + 1 whose choice of experts is within rounding of a tie
   std::int64_t validation_near_ties = 0;     ///< of the validation set: its loss is not compared then
-  std::string device = {};                   ///< where LibTorch was tried in the fused engine's place: "cuda (NVIDIA …)"; else empty
+  std::string device = {};                   ///< where LibTorch was tried in the cpu engine's place: "cuda (NVIDIA …)"; else empty
   double seconds = 0, libtorch_seconds = 0;  ///< per step of one run, the first step left out: of what was tried, of LibTorch on the CPU
 };
 
@@ -193,7 +193,7 @@ class LibTorch {
   virtual LibTorchInfo info() const = 0;
   /// Sets the receiver of LibTorch's own warnings.
   virtual void set_log(std::function<void(LogLevel, const std::string&)> log) = 0;
-  /// nn's modules on the run axis, trained by autograd on compute.device. The task must outlive the learner. `worker` picks
+  /// LibTorch's modules on the run axis, trained by autograd on compute.device. The task must outlive the learner. `worker` picks
   /// the GPU where the device is "cuda" without a number. Throws UsageError for a device that is not there.
   virtual std::unique_ptr<Learner> make_learner(const std::vector<RunConfig>& runs, const Task& task, std::size_t worker) = 0;
   /// "cpu", or "cuda" with the name of the GPU that make_learner would take.

@@ -21,7 +21,7 @@ struct Part {
   std::vector<float> hidden;
 };
 
-class Watch final : public fused::Watcher {
+class Watch final : public cpu::Watcher {
  public:
   Watch(std::int64_t num_blocks, const std::vector<std::int64_t>& groups) : blocks(static_cast<std::size_t>(num_blocks)), groups_(groups) {}
 
@@ -34,8 +34,8 @@ class Watch final : public fused::Watcher {
 
   void enter_block(std::int64_t block) override { at_ = &blocks[static_cast<std::size_t>(block)]; }
 
-  void see(fused::Value what, std::int64_t rows, std::int64_t width, const float* values) override {
-    if (what != fused::Value::hidden) return;
+  void see(cpu::Value what, std::int64_t rows, std::int64_t width, const float* values) override {
+    if (what != cpu::Value::hidden) return;
     if (at_->routed.empty()) at_->parts = {{width, {values, values + rows * width}}};
     else {
       for (const auto count : at_->routed) {
@@ -45,7 +45,7 @@ class Watch final : public fused::Watcher {
     }
   }
 
-  void see_routing(const fused::RoutedTokens& routed) override {
+  void see_routing(const cpu::RoutedTokens& routed) override {
     at_->routed.assign(static_cast<std::size_t>(routed.num_experts), 0);
     for (std::int64_t i = 0; i < routed.num_tokens * routed.top_k; ++i) ++at_->routed[static_cast<std::size_t>(routed.expert[i])];
     at_->token_entropy = 0;
@@ -55,7 +55,7 @@ class Watch final : public fused::Watcher {
   }
 
  private:
-  double purity(const fused::RoutedTokens& routed) const {
+  double purity(const cpu::RoutedTokens& routed) const {
     std::vector<std::map<std::int64_t, std::int64_t>> tokens(static_cast<std::size_t>(routed.num_experts));  // of each group
     const std::int64_t all = routed.num_tokens * routed.top_k;
     for (std::int64_t i = 0; i < all; ++i)
@@ -162,7 +162,7 @@ LayerValues mean_of(const std::vector<LayerValues>& blocks) {
 
 std::vector<LayerValues> LayerMeter::measure(std::size_t run, const float* parameters) {
   const Tokens& shown = shown_.at(shown_.size() == 1 ? 0 : run);
-  fused::Examples examples{count_, shape_.sequence_length};
+  cpu::Examples examples{count_, shape_.sequence_length};
   if (shape_.tokens) examples.tokens = shown.tokens.data();
   else examples.vectors = shown.vectors.data();
   Watch watch(num_blocks_, shown.groups);

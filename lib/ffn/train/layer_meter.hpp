@@ -1,4 +1,4 @@
-// Metrics of a network's hidden layers and routers while it trains. The fused network's forward pass computes them, whichever engine
+// Metrics of a network's hidden layers and routers while it trains. The CPU network's forward pass computes them, whichever engine
 // trains.
 #pragma once
 
@@ -34,7 +34,7 @@ class LayerMeter {
 
   std::int64_t num_blocks_;
   TaskShape shape_;
-  fused::Network network_;
+  cpu::Network network_;
   std::int64_t count_;         ///< examples of each run
   std::vector<Tokens> shown_;  ///< one per run, or one for all
 };

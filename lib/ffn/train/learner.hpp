@@ -1,5 +1,5 @@
 // The layer beneath the training loop: the parameters of a cohort's runs, their steps and their evaluation. There are two learners,
-// the fused step (train/fused_learner.hpp) and LibTorch's autograd (train/learner_torch.hpp), and one loop (train/trainer.hpp).
+// the CPU step (train/cpu_learner.hpp) and LibTorch's autograd (train/learner_torch.hpp), and one loop (train/trainer.hpp).
 // Torch-free.
 #pragma once
 

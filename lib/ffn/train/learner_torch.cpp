@@ -19,14 +19,14 @@ constexpr std::int64_t kStepsAtOnce = 64;       // whose batches go to the devic
 constexpr std::int64_t kBytesAtOnce = 1 << 26;  // and what they may take there
 
 // The runs' own settings for dropout on the learner's device; idle rows drop nothing.
-nn::ForwardContext context_of(const std::vector<RunConfig>& runs, std::int64_t width, const TorchOptions& options) {
+modules::ForwardContext context_of(const std::vector<RunConfig>& runs, std::int64_t width, const TorchOptions& options) {
   std::vector<double> rates(static_cast<std::size_t>(width), 0.0);
   std::vector<std::uint64_t> seeds(rates.size(), 0);
   for (std::size_t r = 0; r < runs.size(); ++r) {
     rates[r] = dropout_rate(runs[r].model.ffn);
     seeds[r] = sub_seed(static_cast<std::uint64_t>(runs[r].seed), "dropout");
   }
-  auto context = nn::training_context(rates, seeds, 0);
+  auto context = modules::training_context(rates, seeds, 0);
   context.host_free = options.host_free;
   context.waits = options.waits;
   context.step_number = context.step_number.to(options.device);
@@ -156,7 +156,7 @@ void TorchLearner::stage(std::int64_t begin, std::int64_t count) {
   stream_.wait();  // the pinned memory is ours again only when it has been read
 }
 
-nn::NetworkOutput TorchLearner::pass(const Tensor& inputs, const nn::ForwardContext& context) {
+modules::NetworkOutput TorchLearner::pass(const Tensor& inputs, const modules::ForwardContext& context) {
   const ProductPrecision precision(options_.bfloat16, options_.device);
   return network_(inputs, context);
 }
@@ -168,10 +168,10 @@ std::vector<Tensor> TorchLearner::compute_gradients() {
   std::vector<Tensor> loads;
   for (std::int64_t part = 0; part < parts; ++part) {
     const Tensor targets = batch_.targets.narrow(1, part * tokens, tokens);
-    nn::ForwardContext context = context_;
+    modules::ForwardContext context = context_;
     if (part > 0) context.step_number = context_.step_number + (part << 40);  // masks of its own, that no other step has
     const auto out = pass(batch_.inputs.narrow(1, part * examples, examples), context);
-    const auto loss = nn::compute_loss(run_loss_, out.outputs, targets);
+    const auto loss = modules::compute_loss(run_loss_, out.outputs, targets);
     Tensor share;  // (R) of what the batch scores; undefined for all of it
     if (parts > 1 && shape_.target == Target::classes) share = loss.scored.to(options_.dtype) / batch_.targets.ge(0).sum(-1);
     else if (parts > 1) share = torch::full_like(loss.mean, 1.0 / static_cast<double>(parts)).detach();
@@ -264,7 +264,7 @@ std::int64_t TorchLearner::replay(std::int64_t begin, std::int64_t left) {
 void TorchLearner::advance(std::int64_t begin, std::int64_t end, const LiveRuns& live, std::vector<RunSteps>& out) {
   using Clock = std::chrono::steady_clock;
   const StepStream::Scope scope(stream_);
-  const nn::OwnKernels kernels(options_.own_kernels);
+  const modules::OwnKernels kernels(options_.own_kernels);
   silence(live);
   host_state_.clear();
   out.assign(num_runs_, {});
@@ -319,7 +319,7 @@ void TorchLearner::silence(const LiveRuns& live) {
 
 bool TorchLearner::evaluate(const LiveRuns& live, std::vector<LossSums>& out, const std::function<bool(double)>& go_on) {
   const StepStream::Scope scope(stream_);
-  const nn::OwnKernels kernels(options_.own_kernels);
+  const modules::OwnKernels kernels(options_.own_kernels);
   const torch::InferenceMode inference;
   const auto width = options_.stack_width, length = shape_.sequence_length;
   if (!validation_.targets.defined()) {
@@ -336,7 +336,7 @@ bool TorchLearner::evaluate(const LiveRuns& live, std::vector<LossSums>& out, co
   }
   // Idle rows evaluate the last run's set; their sums are not read.
   const auto rows = torch::arange(width, torch::kInt64).clamp_max(validation_.targets.size(0) - 1).to(options_.device);
-  nn::ForwardContext context;
+  modules::ForwardContext context;
   context.host_free = options_.host_free;
   context.waits = options_.waits;
   context.margins = context_.margins;
@@ -350,9 +350,10 @@ bool TorchLearner::evaluate(const LiveRuns& live, std::vector<LossSums>& out, co
     const Tensor inputs = validation_.inputs.narrow(1, begin, count).index_select(0, rows);
     const Tensor targets = validation_.targets.narrow(1, begin * length, count * length).index_select(0, rows);
     const Tensor outputs = pass(inputs, context).outputs;
-    const auto loss = nn::compute_loss(measured_loss(run_loss_), outputs, targets);
+    const auto loss = modules::compute_loss(measured_loss(run_loss_), outputs, targets);
     const bool of_vectors = shape_.target == Target::vectors;
-    const Tensor squared_error = of_vectors ? nn::compute_loss(MeanSquaredError(), outputs, targets).mean : torch::zeros_like(loss.mean);
+    const Tensor squared_error =
+        of_vectors ? modules::compute_loss(MeanSquaredError(), outputs, targets).mean : torch::zeros_like(loss.mean);
     const Tensor scored = loss.scored.to(torch::kFloat64);
     sums += torch::stack(
         {loss.mean.to(torch::kFloat64) * scored, loss.correct.to(torch::kFloat64), scored, squared_error.to(torch::kFloat64) * scored});
@@ -376,11 +377,11 @@ bool TorchLearner::evaluate(const LiveRuns& live, std::vector<LossSums>& out, co
 
 std::vector<float> TorchLearner::outputs(const ExampleSet& examples) {
   const torch::InferenceMode inference;
-  const nn::OwnKernels kernels(options_.own_kernels);
+  const modules::OwnKernels kernels(options_.own_kernels);
   const Tensor one = shape_.tokens ? torch::tensor(examples.tokens, torch::kInt64).view({1, examples.count, -1})
                                    : torch::tensor(examples.vectors, options_.dtype).view({1, examples.count, shape_.input_width});
   const Tensor input = one.expand({options_.stack_width, one.size(1), one.size(2)});
-  nn::ForwardContext context;
+  modules::ForwardContext context;
   context.host_free = options_.host_free;
   context.waits = options_.waits;
   const Tensor outputs = pass(input.to(options_.device), context).outputs[0].to(torch::kCPU, torch::kFloat32).contiguous();
@@ -389,7 +390,7 @@ std::vector<float> TorchLearner::outputs(const ExampleSet& examples) {
 
 const Tensor& TorchLearner::gradients_at(std::int64_t step) {
   const StepStream::Scope scope(stream_);
-  const nn::OwnKernels kernels(options_.own_kernels);
+  const modules::OwnKernels kernels(options_.own_kernels);
   stage(step, 1);
   batch_ = {staged_.batch.inputs[0], staged_.batch.targets[0]};
   context_.step_number = staged_.numbers;

@@ -1,5 +1,5 @@
-// The open side: a cohort's runs as one program of nn's modules on the run axis, trained by LibTorch's autograd, on any
-// device. A layer that exists only in nn trains here.
+// The open side: a cohort's runs as one program of LibTorch's modules on the run axis, trained by LibTorch's autograd, on any
+// device. A layer that exists in LibTorch alone trains here.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ struct TorchOptions {
   torch::Device device = torch::kCPU;
   torch::Dtype dtype = torch::kFloat32;
   bool host_free = false;        ///< ForwardContext::host_free, also on the CPU; a GPU always is
-  bool own_kernels = false;      ///< nn::OwnKernels of every pass, batches and coefficients made on the device: what a GPU does
+  bool own_kernels = false;      ///< modules::OwnKernels of every pass, batches and coefficients made on the device: what a GPU does
   bool bfloat16 = false;         ///< ProductPrecision of every pass; by the runs' compute.precision, and host_free then
   bool waits = false;            ///< ForwardContext::waits; of a mixture whose other experts' work would take longer
   std::int64_t stack_width = 0;  ///< rows of the stack; 0: as many as there are runs. More stand idle
@@ -58,7 +58,7 @@ class TorchLearner final : public Learner {
   };
 
   void stage(std::int64_t begin, std::int64_t count);
-  nn::NetworkOutput pass(const torch::Tensor& inputs, const nn::ForwardContext& context);
+  modules::NetworkOutput pass(const torch::Tensor& inputs, const modules::ForwardContext& context);
   std::vector<torch::Tensor> compute_gradients();
   void take_step();
   void take_steps(StagedSteps& from, std::int64_t begin, std::int64_t count);
@@ -75,10 +75,10 @@ class TorchLearner final : public Learner {
   Loss run_loss_;
   std::vector<AuxiliaryLoss> auxiliary_losses_;
   TorchOptions options_;
-  nn::Network network_;
-  nn::ParameterRow row_;
+  modules::Network network_;
+  modules::ParameterRow row_;
   TensorOptimizer optimizer_;
-  nn::ForwardContext context_;
+  modules::ForwardContext context_;
   StackBatch validation_;
   std::int64_t validation_count_;
 

@@ -123,7 +123,7 @@ void check_threads() {
   if (problem.empty()) return;
   throw SystemError("cannot load LibTorch, which starts " + std::to_string(wanted) + (wanted == 1 ? " thread" : " threads") + ": only " +
                         std::to_string(threads.size()) + " can be started (" + problem + ")",
-                    "raise the limit (ulimit -u, or that of the container); --engine fused trains without LibTorch");
+                    "raise the limit (ulimit -u, or that of the container); --engine cpu trains without LibTorch");
 }
 
 void* open_library(const fs::path& path) {

@@ -17,7 +17,8 @@ struct LeastMemory {
 };
 LeastMemory least_memory(const RunConfig& config, const TaskShape& shape);
 
-/// Bytes that the host takes at least for a run that trains on a GPU: its weights and optimizer state pass through it, to start and to be kept.
+/// Bytes that the host takes at least for a run that trains on a GPU: its weights and optimizer state pass through it, to start and to be
+/// kept.
 double least_host_memory(const RunConfig& config, const TaskShape& shape);
 
 /// Bytes that this process may use: memory and swap, or a lower limit (ulimit -v, a container's).

@@ -9,7 +9,7 @@
 namespace ffn {
 
 void orthogonalise(std::int64_t rows, std::int64_t columns, float* x) {
-  using fused::Matrix, fused::multiply;
+  using cpu::Matrix, cpu::multiply;
   const bool tall = rows > columns;
   const std::int64_t count = rows * columns, side = std::min(rows, columns);
   const auto size = static_cast<std::size_t>(count), square = static_cast<std::size_t>(side * side);

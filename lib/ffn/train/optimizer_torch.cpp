@@ -117,7 +117,7 @@ struct TensorUpdate {
   }
 
   void operator()(const AdamFields& c) const {
-    if (!nn::OwnKernels::wanted() || rate_of_parameter.defined() || moving.size(1) != 1) return move_all(after_adam(c));
+    if (!modules::OwnKernels::wanted() || rate_of_parameter.defined() || moving.size(1) != 1) return move_all(after_adam(c));
     // In place, for runs that stand still with a gradient of zeros and coefficients that change nothing.
     const Tensor &mean = state[0].second, &square = state[1].second, none = torch::zeros({}, parameters.options()),
                  one = torch::ones({}, parameters.options());
@@ -229,7 +229,8 @@ Tensor TensorOptimizer::coefficients(std::int64_t step_count, double rate_factor
 bool TensorOptimizer::fused_step(const Tensor& parameters, const Tensor& gradients, const Tensor& scale, const Tensor& coefficients,
                                  const Tensor& alive, const Tensor& step_number) {
   const auto* adamw = std::get_if<AdamWConfig>(&configs_[0]);
-  if (!kHasFusedAdamW || !adamw || num_rows_ != 1 || !nn::OwnKernels::wanted() || parameters.scalar_type() != torch::kFloat32) return false;
+  if (!kHasFusedAdamW || !adamw || num_rows_ != 1 || !modules::OwnKernels::wanted() || parameters.scalar_type() != torch::kFloat32)
+    return false;
   const Tensor step = (step_number + 1).to(torch::kFloat32), halted = alive.logical_not().to(torch::kFloat32).view({1});
   // The column has the rate divided by the correction of the first moment, which the kernel makes itself.
   const Tensor correction = 1.0 - torch::pow(adamw->beta1, step.to(torch::kFloat64));

@@ -5,11 +5,11 @@
 #include <cmath>
 #include <limits>
 
-#include "ffn/base/larger.hpp"
+#include "ffn/base/nan_max.hpp"
 #include "ffn/base/random.hpp"
 #include "ffn/config/coverage.hpp"
 #include "ffn/config/parameters.hpp"
-#include "ffn/train/fused_learner.hpp"
+#include "ffn/train/cpu_learner.hpp"
 
 namespace ffn {
 
@@ -163,19 +163,19 @@ using TorchSides = std::vector<std::unique_ptr<TorchSide>>;
 // How many choices of experts no float32 can be held to: between the last expert that a token goes to and the next one lies
 // less than kVerifyLimit times what LibTorch's own float32 is off, as with every difference here, and at least so many roundings.
 // From there on the engines may train different models, and both be right. An exact tie has a rule (layers/router_torch.hpp).
-// Asked of LibTorch alone: what the fused engine chose is not to excuse itself.
+// Asked of LibTorch alone: what the cpu engine chose is not to excuse itself.
 std::int64_t near_ties(const TorchSide& judge, const TorchSides& rounded) {
   const Row exact = judge.margins();
   double error = kRounding;
   for (const auto& side : rounded) {
     const Row other = side->margins();
-    for (std::size_t i = 0; i < exact.size(); ++i) error = larger(error, std::abs(other[i] - exact[i]));
+    for (std::size_t i = 0; i < exact.size(); ++i) error = nan_max(error, std::abs(other[i] - exact[i]));
   }
   return std::count_if(exact.begin(), exact.end(), [&](double margin) { return margin > 0 && margin <= kVerifyLimit * error; });
 }
 
-Outcome fused_outcome(const RunConfig& config, const Task& task, const VerifyRequest& request, std::int64_t steps) {
-  FusedLearner learner({config}, task);
+Outcome cpu_outcome(const RunConfig& config, const Task& task, const VerifyRequest& request, std::int64_t steps) {
+  CpuLearner learner({config}, task);
   const auto width = static_cast<std::size_t>(learner.layout().width());
   Side side(learner, start_of(config, learner.layout()), request);
   Outcome out;
@@ -209,7 +209,7 @@ Outcome device_outcome(const RunConfig& config, const Task& task, const VerifyRe
 double difference(const Row& a, const Row& b, const RowEntry& entry) {
   double worst = 0;
   for (auto i = static_cast<std::size_t>(entry.offset); i < static_cast<std::size_t>(entry.offset + entry.count); ++i)
-    worst = larger(worst, std::abs(a[i] - b[i]));
+    worst = nan_max(worst, std::abs(a[i] - b[i]));
   return worst;
 }
 double largest(const Row& row, const RowEntry& entry) { return difference(row, Row(row.size(), 0.0), entry); }
@@ -223,7 +223,7 @@ struct Gradients {
       : largest(layout.entries().size(), 0.0), smallest(static_cast<std::size_t>(layout.width()), INFINITY) {}
 
   void add(const Row& gradient, const RowLayout& layout) {
-    for (std::size_t i = 0; i < largest.size(); ++i) largest[i] = larger(largest[i], ffn::largest(gradient, layout.entries()[i]));
+    for (std::size_t i = 0; i < largest.size(); ++i) largest[i] = nan_max(largest[i], ffn::largest(gradient, layout.entries()[i]));
     for (std::size_t i = 0; i < smallest.size(); ++i) {
       if (gradient[i] != 0) smallest[i] = std::min(smallest[i], std::abs(gradient[i]));
     }
@@ -280,7 +280,7 @@ VerifyResult compare(const RunConfig& config, const VerifyRequest& request, cons
 
   const Outcome& judge = exact.outcome();
   const Outcome tried =
-      device ? device_outcome(config, *task, request, out.steps, *device) : fused_outcome(config, *task, request, out.steps);
+      device ? device_outcome(config, *task, request, out.steps, *device) : cpu_outcome(config, *task, request, out.steps);
   out.seconds = tried.seconds_per_step;
   out.libtorch_seconds = rounded[0]->outcome().seconds_per_step;
   out.diverges = !std::isfinite(judge.loss) || !std::isfinite(rounded[0]->outcome().loss);
@@ -300,13 +300,13 @@ VerifyResult compare(const RunConfig& config, const VerifyRequest& request, cons
     p.weight_unit = one * largest(judge.weights, entry);
     for (const auto& side : rounded) {
       const Outcome& other = side->outcome();
-      p.gradient_unit = larger(p.gradient_unit, difference(other.gradient, judge.gradient, entry));
-      p.weight_unit = larger(p.weight_unit, difference(other.weights, judge.weights, entry));
+      p.gradient_unit = nan_max(p.gradient_unit, difference(other.gradient, judge.gradient, entry));
+      p.weight_unit = nan_max(p.weight_unit, difference(other.weights, judge.weights, entry));
     }
     // A step hands on what its gradient may be off, and most optimizers make large steps of small gradients, too; over the steps that
     // adds up, even where they go back and forth.
     const auto unit_of = [&, all = p.weight_unit](std::size_t at) {
-      return larger(all, path[i] * std::clamp(p.gradient_unit / gradients.smallest[at], rounding, 1.0));
+      return nan_max(all, path[i] * std::clamp(p.gradient_unit / gradients.smallest[at], rounding, 1.0));
     };
     take_worst_weight(tried.weights, judge.weights, entry, unit_of, p);
     out.parameters.push_back(p);

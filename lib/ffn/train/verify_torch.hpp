@@ -6,7 +6,7 @@
 
 namespace ffn {
 
-/// Takes request.steps steps of the run on the fused engine, and on LibTorch in float32 and in float64. A difference is
+/// Takes request.steps steps of the run on the cpu engine, and on LibTorch in float32 and in float64. A difference is
 /// counted in units of what float32 rounding explains of it: the largest error that LibTorch's own float32 makes in that
 /// parameter, from the run's start and from starts that differ from it by a rounding; at least the rounding of the largest
 /// weight itself, and for a gradient √N times that of its largest value over the steps, N the batch's tokens, over which it is a
@@ -15,7 +15,7 @@ namespace ffn {
 /// `steps` are those before, of the next seed's run where the first step has one, and of smaller batches where eight seeds' do.
 /// Both sides share data, initial weights, dropout masks, activations and the learning rate's schedule: faults in those show
 /// elsewhere (tests/kernels, tests/train/test_metrics_torch.cpp).
-/// `device`: LibTorch as it trains there, captured steps and padded stack included, takes the fused engine's place, with every layer that
+/// `device`: LibTorch as it trains there, captured steps and padded stack included, takes the cpu engine's place, with every layer that
 /// has a module; the judge and the float32 that is taken for right stay on the CPU.
 VerifyResult verify_engines(const RunConfig& config, const VerifyRequest& request, const TorchOptions* device = nullptr);
 

@@ -8,7 +8,7 @@ struct Brier {
   static constexpr const char* kName = "brier";
   static constexpr const char* kDoc = "sum over the classes of (probability - right or not)² (Brier 1950)";
   static constexpr Target kTarget = Target::classes;
-  static constexpr bool kFused = true;
+  static constexpr bool kCpu = true;
 };
 
 '''),

@@ -1,4 +1,4 @@
-"""A position encoding that exists in nn alone: LibTorch trains with it."""
+"""A position encoding that exists in LibTorch alone: LibTorch trains with it."""
 from parts import Part
 
 PARTS = [

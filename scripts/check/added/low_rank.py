@@ -1,4 +1,4 @@
-"""A kind of FFN that exists in nn alone: LibTorch trains it."""
+"""A kind of FFN that exists in LibTorch alone: LibTorch trains it."""
 from parts import Part
 
 PARTS = [
@@ -65,7 +65,7 @@ FfnOutput LowRankFeedForwardImpl::forward(const Tensor& x, const ForwardContext&
 '''),
     Part("lib/ffn/config/coverage.cpp", after="  std::string operator()(const GatedConfig&) const { return {}; }\n",
          forgotten=("lib/ffn/config/coverage.cpp", "LowRankConfig"), text='''\
-  std::string operator()(const LowRankConfig& c) const { return only_nn("FFN", c); }
+  std::string operator()(const LowRankConfig& c) const { return only_torch("FFN", c); }
 '''),
     Part("scripts/generate/golden", before="# A new kind of FFN or router needs its formula here.", text='''\
 def low_rank(w, x, phi, prefix="", bias=True):

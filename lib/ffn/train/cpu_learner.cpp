@@ -1,4 +1,4 @@
-#include "ffn/train/fused_learner.hpp"
+#include "ffn/train/cpu_learner.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -13,11 +13,11 @@
 
 namespace ffn {
 
-FusedLearner::FusedLearner(const std::vector<RunConfig>& runs, const Task& task, ThreadCount threads)
+CpuLearner::CpuLearner(const std::vector<RunConfig>& runs, const Task& task, ThreadCount threads)
     : task_(task),
       shape_(task.shape()),
       train_(runs.at(0).train),
-      network_(runs[0].model, shape_, runs[0].loss(), fused::num_parts(runs[0].model, shape_, train_.batch_size)),
+      network_(runs[0].model, shape_, runs[0].loss(), cpu::num_parts(runs[0].model, shape_, train_.batch_size)),
       shares_router_(runs[0].model.share_ffn),
       parameters_(static_cast<std::int64_t>(runs.size()), layout().width()),
       optimizer_(layout(), optimizer_configs(runs), update_rule(runs[0])),
@@ -30,29 +30,29 @@ FusedLearner::FusedLearner(const std::vector<RunConfig>& runs, const Task& task,
   routers_ = network_.first().routers();
 }
 
-std::size_t FusedLearner::threads() const {
+std::size_t CpuLearner::threads() const {
   if (fixed_threads_) return static_cast<std::size_t>(*fixed_threads_);
   return ask_threads_ ? ask_threads_() : 1;
 }
 
-std::vector<std::string> FusedLearner::state_names() const {
+std::vector<std::string> CpuLearner::state_names() const {
   std::vector<std::string> names{"parameters"};
   for (const auto& [name, rows] : optimizer_.state()) names.push_back("optimizer." + name);
   return names;
 }
 
-const Rows& FusedLearner::state_rows(std::size_t row) const { return row == 0 ? parameters_ : optimizer_.state().at(row - 1).second; }
+const Rows& CpuLearner::state_rows(std::size_t row) const { return row == 0 ? parameters_ : optimizer_.state().at(row - 1).second; }
 
-void FusedLearner::read_state(std::size_t run, std::size_t row, float* values) const {
+void CpuLearner::read_state(std::size_t run, std::size_t row, float* values) const {
   std::copy_n(state_rows(row).row(static_cast<std::int64_t>(run)), layout().width(), values);
 }
 
-void FusedLearner::write_state(std::size_t run, std::size_t row, const float* values) {
+void CpuLearner::write_state(std::size_t run, std::size_t row, const float* values) {
   auto& rows = row == 0 ? parameters_ : optimizer_.state().at(row - 1).second;
   std::copy_n(values, layout().width(), rows.row(static_cast<std::int64_t>(run)));
 }
 
-fused::Network::StepLoss FusedLearner::loss(std::size_t run, std::int64_t step) {
+cpu::Network::StepLoss CpuLearner::loss(std::size_t run, std::int64_t step) {
   task_.write_batch(run, step, train_.batch_size, task_.place(batch_, 0));
   const auto examples = examples_of(batch_, shape_, 0);
   const auto& own = runs_[run];
@@ -60,7 +60,7 @@ fused::Network::StepLoss FusedLearner::loss(std::size_t run, std::int64_t step) 
                        {own.dropout_rate, own.dropout_seed, step});
 }
 
-StepReport FusedLearner::take_step(std::size_t run, std::int64_t step) {
+StepReport CpuLearner::take_step(std::size_t run, std::int64_t step) {
   const auto measured = loss(run, step);
   const double norm = std::sqrt(network_.sum_of_squares(threads_, gradient_.data()));
   const StepReport report{measured.mean, measured.auxiliary, norm};
@@ -79,7 +79,7 @@ StepReport FusedLearner::take_step(std::size_t run, std::int64_t step) {
 
 // Runs know nothing of each other, so each takes its steps in a row. Three of them interleaved, kernel by kernel, take 2 to 4 % longer
 // (XOR, d_ff 8 to 64, AVX2 and AVX-512): their kernels leave nothing idle that another run's could use.
-void FusedLearner::advance(std::int64_t begin, std::int64_t end, const LiveRuns& live, std::vector<RunSteps>& out) {
+void CpuLearner::advance(std::int64_t begin, std::int64_t end, const LiveRuns& live, std::vector<RunSteps>& out) {
   using Clock = std::chrono::steady_clock;
   threads_ = threads();
   out.resize(runs_.size());
@@ -96,7 +96,7 @@ void FusedLearner::advance(std::int64_t begin, std::int64_t end, const LiveRuns&
   }
 }
 
-bool FusedLearner::evaluate(const LiveRuns& live, std::vector<LossSums>& out, const std::function<bool(double)>& go_on) {
+bool CpuLearner::evaluate(const LiveRuns& live, std::vector<LossSums>& out, const std::function<bool(double)>& go_on) {
   threads_ = threads();
   out.assign(runs_.size(), {});
   for (std::size_t run = 0; run < runs_.size(); ++run) {
@@ -110,13 +110,13 @@ bool FusedLearner::evaluate(const LiveRuns& live, std::vector<LossSums>& out, co
   return true;
 }
 
-std::optional<LossSums> FusedLearner::evaluate_run(std::size_t run, const std::function<bool(double)>& go_on) {
+std::optional<LossSums> CpuLearner::evaluate_run(std::size_t run, const std::function<bool(double)>& go_on) {
   const auto row = static_cast<std::int64_t>(run);
   const auto examples = examples_of(validation_, shape_, row);
   return network_.evaluate(threads_, parameters_.row(row), examples, go_on);
 }
 
-std::vector<float> FusedLearner::outputs(const ExampleSet& examples) {
+std::vector<float> CpuLearner::outputs(const ExampleSet& examples) {
   const auto length = shape_.tokens ? static_cast<std::int64_t>(examples.tokens.size()) / examples.count : 1;
   const float* outputs = network_.first().logits(
       parameters_.row(0), {examples.count, length, shape_.tokens ? examples.tokens.data() : nullptr, examples.vectors.data()});

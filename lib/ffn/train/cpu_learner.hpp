@@ -1,4 +1,4 @@
-// The fast side: a cohort's runs trained by the fused network (layers/network_cpu.hpp), one run after the other. Torch-free.
+// The fast side: a cohort's runs trained by the CPU network (layers/network_cpu.hpp), one run after the other. Torch-free.
 #pragma once
 
 #include "ffn/config/run_config.hpp"
@@ -11,11 +11,11 @@
 
 namespace ffn {
 
-class FusedLearner final : public Learner {
+class CpuLearner final : public Learner {
  public:
   /// Runs of one cohort. Parameters and optimizer state start at zero. The task must outlive it. Without
   /// compute.threads and `threads` one thread works.
-  FusedLearner(const std::vector<RunConfig>& runs, const Task& task, ThreadCount threads = {});
+  CpuLearner(const std::vector<RunConfig>& runs, const Task& task, ThreadCount threads = {});
 
   const RowLayout& layout() const override { return network_.layout(); }
   std::int64_t num_parts() const { return network_.num_parts(); }  ///< of a step
@@ -27,7 +27,7 @@ class FusedLearner final : public Learner {
   std::vector<float> outputs(const ExampleSet& examples) override;
 
   /// The loss of run r on its batch of a step; the gradient is in gradient() until the next call.
-  fused::Network::StepLoss loss(std::size_t run, std::int64_t step);
+  cpu::Network::StepLoss loss(std::size_t run, std::int64_t step);
   const float* gradient() const { return gradient_.data(); }  ///< (P)
 
  private:
@@ -44,9 +44,9 @@ class FusedLearner final : public Learner {
   const Task& task_;
   TaskShape shape_;
   TrainConfig train_;
-  fused::DataParallelNetwork network_;
-  std::vector<fused::Router*> routers_;  ///< of the first network
-  bool shares_router_;                   ///< all blocks have one: its buffers move once, by what all of them counted
+  cpu::DataParallelNetwork network_;
+  std::vector<cpu::Router*> routers_;  ///< of the first network
+  bool shares_router_;                 ///< all blocks have one: its buffers move once, by what all of them counted
   Rows parameters_;
   RowOptimizer optimizer_;
   ExampleSet validation_, batch_;

@@ -1,4 +1,4 @@
-// The fused step against nn's modules and LibTorch's autograd: the loss and the gradient of every parameter.
+// The CPU step against LibTorch's modules and LibTorch's autograd: the loss and the gradient of every parameter.
 #include "cases.hpp"
 #include "ffn/base/random.hpp"
 #include "ffn/formula/formula.hpp"
@@ -6,7 +6,7 @@
 #include "ffn/layers/network_cpu.hpp"
 #include "ffn/layers/network_torch.hpp"
 #include "ffn/layers/parameter_row_torch.hpp"
-#include "ffn/train/fused_learner.hpp"
+#include "ffn/train/cpu_learner.hpp"
 #include "observer.hpp"
 #include "support/batches.hpp"
 #include "support/catch.hpp"
@@ -18,7 +18,7 @@ using namespace ffn;
 namespace {
 
 // float32 against float64: the sums of some hundred terms. A wrong formula is off by more than 1e-2.
-constexpr double kFusedTolerance = 2e-5;
+constexpr double kCpuTolerance = 2e-5;
 
 struct StepDifference {
   double loss = HUGE_VAL, auxiliary = HUGE_VAL, score = HUGE_VAL;
@@ -44,24 +44,24 @@ RunConfig prepared(RunConfig config) {
 StepDifference compare_step(const RunConfig& some_config, std::int64_t step) {
   const RunConfig config = prepared(some_config);
   const auto task = make_task(config.task, {{1, 2}});
-  FusedLearner fused({config}, *task);
-  const auto parameters = some_parameters(fused.layout());
-  fused.write_state(0, 0, parameters.data());
-  nn::Network network(1, config.model, task->shape());
-  nn::ParameterRow row(*network, torch::kFloat64);
+  CpuLearner cpu({config}, *task);
+  const auto parameters = some_parameters(cpu.layout());
+  cpu.write_state(0, 0, parameters.data());
+  modules::Network network(1, config.model, task->shape());
+  modules::ParameterRow row(*network, torch::kFloat64);
   {
     torch::NoGradGuard no_grad;
     row.values().copy_(torch::tensor(parameters).view({1, -1}));
   }
   const std::uint64_t seed = sub_seed(3, "dropout");
   // The second step on one buffer: a gradient that is added to has to be cleared of the first.
-  fused.loss(0, step + 1);
-  const auto loss = fused.loss(0, step);
+  cpu.loss(0, step + 1);
+  const auto loss = cpu.loss(0, step);
 
-  const auto context = nn::training_context({test::kDropout}, {seed}, step);
+  const auto context = modules::training_context({test::kDropout}, {seed}, step);
   const auto batch = test::train_batch(*task, step, config.train.batch_size);
   const auto out = network(test::as_double(batch.inputs), context);
-  const auto expected = nn::compute_loss(config.loss(), out.outputs, test::as_double(batch.labels)).mean;
+  const auto expected = modules::compute_loss(config.loss(), out.outputs, test::as_double(batch.labels)).mean;
   auto objective = expected;
   const auto auxiliary = auxiliary_losses(config.model);
   REQUIRE(auxiliary.size() == out.auxiliary.size());
@@ -76,7 +76,7 @@ StepDifference compare_step(const RunConfig& some_config, std::int64_t step) {
   d.loss = std::abs(loss.mean - expected.item<double>());
   for (const auto& entry : row.entries()) {
     const auto theirs = row.gradients()[0].narrow(0, entry.offset, entry.count);
-    const auto ours = torch::from_blob(const_cast<float*>(fused.gradient()) + entry.offset, {entry.count}).to(torch::kFloat64);
+    const auto ours = torch::from_blob(const_cast<float*>(cpu.gradient()) + entry.offset, {entry.count}).to(torch::kFloat64);
     const double largest = theirs.abs().max().item<double>();
     // A gradient that is 0 in exact arithmetic (a shift before a norm) is rounding alone in float.
     const double scale = largest < 1e-12 ? 0.1 : std::max(1e-3, largest);
@@ -85,10 +85,10 @@ StepDifference compare_step(const RunConfig& some_config, std::int64_t step) {
 
   const torch::NoGradGuard no_grad;
   const auto set = test::validation(*task, 50);
-  const auto validated =
-      nn::compute_loss(config.loss(), network(test::as_double(set.inputs), nn::ForwardContext{}).outputs, test::as_double(set.labels));
+  const auto validated = modules::compute_loss(config.loss(), network(test::as_double(set.inputs), modules::ForwardContext{}).outputs,
+                                               test::as_double(set.labels));
   std::vector<LossSums> sums;
-  fused.evaluate({1}, sums);
+  cpu.evaluate({1}, sums);
   const auto scored = static_cast<double>(sums.at(0).scored);
   d.score = std::abs(sums[0].loss / scored - validated.mean.item<double>()) +
             std::abs(static_cast<double>(sums[0].correct) - validated.correct.item<double>()) +
@@ -96,7 +96,7 @@ StepDifference compare_step(const RunConfig& some_config, std::int64_t step) {
   return d;
 }
 
-// An nn parameter's values of run 0 as a file has them: (out, in) where the name says that it is a map's weight, and of every matrix
+// A LibTorch parameter's values of run 0 as a file has them: (out, in) where the name says that it is a map's weight, and of every matrix
 // of a formula.
 torch::Tensor in_file_layout(const std::string& name, const torch::Tensor& values) {
   const bool weight = name.size() > 7 && name.compare(name.size() - 7, 7, ".weight") == 0 && name.find("norm.") == std::string::npos;
@@ -106,15 +106,15 @@ torch::Tensor in_file_layout(const std::string& name, const torch::Tensor& value
 
 }  // namespace
 
-TEST_CASE("the fused step has the loss and the gradients of LibTorch's modules, on a used buffer too", "[train][fused]") {
+TEST_CASE("the CPU step has the loss and the gradients of LibTorch's modules, on a used buffer too", "[train][cpu]") {
   int checked = 0;
-  for (const auto& [name, config] : test::fused_cases()) {
+  for (const auto& [name, config] : test::cpu_cases()) {
     for (const std::int64_t step : {0, 3}) {
       const auto d = compare_step(config, step);
       INFO(name << ", step " << step << ", worst gradient of " << d.gradient.where());
       CHECK(d.loss < 1e-6);
       CHECK(d.auxiliary < 1e-6);
-      CHECK(d.gradient.error() < kFusedTolerance);
+      CHECK(d.gradient.error() < kCpuTolerance);
       CHECK(d.score < 1e-6);
       ++checked;
     }
@@ -122,17 +122,17 @@ TEST_CASE("the fused step has the loss and the gradients of LibTorch's modules, 
   CHECK(checked > 200);
 }
 
-TEST_CASE("a token that reaches a mixture as zeros goes to the experts of LibTorch's router", "[train][fused]") {
+TEST_CASE("a token that reaches a mixture as zeros goes to the experts of LibTorch's router", "[train][cpu]") {
   for (const std::int64_t step : {0, 3}) {
     const auto d = compare_step(test::mixture_of_zeros(), step);
     INFO("step " << step << ", worst gradient of " << d.gradient.where());
     CHECK(d.loss < 1e-6);
     CHECK(d.auxiliary < 1e-6);
-    CHECK(d.gradient.error() < kFusedTolerance);
+    CHECK(d.gradient.error() < kCpuTolerance);
   }
 }
 
-TEST_CASE("attention over a long sequence, whose weights are not kept, has LibTorch's gradients", "[train][fused]") {
+TEST_CASE("attention over a long sequence, whose weights are not kept, has LibTorch's gradients", "[train][cpu]") {
   for (const bool causal : {false, true}) {  // the weights of 64 positions are kept, or of 256
     for (const std::int64_t length : {64, 65, 150, 260}) {
       PositionwiseConfig ffn;
@@ -144,13 +144,13 @@ TEST_CASE("attention over a long sequence, whose weights are not kept, has LibTo
       const auto d = compare_step(config, 1);
       INFO("length " << length << (causal ? ", causal" : "") << ", worst gradient of " << d.gradient.where());
       CHECK(d.loss < 1e-6);
-      CHECK(d.gradient.error() < kFusedTolerance);
+      CHECK(d.gradient.error() < kCpuTolerance);
       CHECK(d.score < 1e-6);
     }
   }
 }
 
-TEST_CASE("top_k in a layer and in the experts of a mixture has LibTorch's gradients", "[train][fused]") {
+TEST_CASE("top_k in a layer and in the experts of a mixture has LibTorch's gradients", "[train][cpu]") {
   FormulaConfig layer;
   layer.text.formula = "dropout(top_k(x @ up + b, 3)) @ down + top_k(x, 2)";
   layer.text.parameters = Json::parse(R"({"up": ["D", "F"], "b": ["F"], "down": ["F", "D"]})");
@@ -162,12 +162,12 @@ TEST_CASE("top_k in a layer and in the experts of a mixture has LibTorch's gradi
     const auto d = compare_step(test::base(ffn, /*attention=*/true), 1);
     INFO("worst gradient of " << d.gradient.where());
     CHECK(d.loss < 1e-6);
-    CHECK(d.gradient.error() < kFusedTolerance);
+    CHECK(d.gradient.error() < kCpuTolerance);
     CHECK(d.score < 1e-6);
   }
 }
 
-TEST_CASE("formulas by chance have LibTorch's gradients", "[train][fused]") {
+TEST_CASE("formulas by chance have LibTorch's gradients", "[train][cpu]") {
   int operations = 0;
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     FormulaConfig ffn;
@@ -179,22 +179,22 @@ TEST_CASE("formulas by chance have LibTorch's gradients", "[train][fused]") {
     const auto d = compare_step(config, static_cast<std::int64_t>(seed % 3));
     INFO("seed " << seed << ": " << ffn.text.formula << ", let " << ffn.text.let->dump() << ", worst gradient of " << d.gradient.where());
     CHECK(d.loss < 1e-5);
-    CHECK(d.gradient.error() < 10 * kFusedTolerance);
+    CHECK(d.gradient.error() < 10 * kCpuTolerance);
     CHECK(d.score < 1e-5);
     operations += static_cast<int>(compile_formula(ffn.text, 10, 13, ffn.activation).nodes.size());
   }
   CHECK(operations > 200 * 8);
 }
 
-TEST_CASE("the fused step's parameters are those of nn's modules: names, places, starts and files", "[train][fused]") {
+TEST_CASE("the CPU step's parameters are those of LibTorch's modules: names, places, starts and files", "[train][cpu]") {
   std::size_t experts = 0;
-  for (const auto& [name, config] : test::fused_cases()) {
+  for (const auto& [name, config] : test::cpu_cases()) {
     INFO(name);
     const auto shape = task_shape(config.task);
-    const fused::Network fused(config.model, shape);
-    const auto& layout = fused.layout();
-    nn::Network network(1, config.model, shape);
-    nn::ParameterRow row(*network);
+    const cpu::Network cpu(config.model, shape);
+    const auto& layout = cpu.layout();
+    modules::Network network(1, config.model, shape);
+    modules::ParameterRow row(*network);
     REQUIRE(layout.entries().size() == row.entries().size());
     for (std::size_t i = 0; i < layout.entries().size(); ++i) {
       const auto &ours = layout.entries()[i], &theirs = row.entries()[i];
@@ -207,7 +207,7 @@ TEST_CASE("the fused step's parameters are those of nn's modules: names, places,
     std::vector<float> values(static_cast<std::size_t>(layout.width()));
     layout.initialise(11, values.data());
     row.initialise({11});
-    // What a file holds of each of nn's parameters, the experts' one after the other.
+    // What a file holds of each of LibTorch's parameters, the experts' one after the other.
     const auto file = layout.export_row(values.data());
     std::size_t at = 0;
     for (const auto& p : network->named_parameters()) {

@@ -6,6 +6,6 @@
 namespace ffn {
 
 /// NaN if one of them is.
-inline double larger(double a, double b) { return a >= b ? a : b >= a ? b : NAN; }
+inline double nan_max(double a, double b) { return a >= b ? a : b >= a ? b : NAN; }
 
 }  // namespace ffn

@@ -119,9 +119,9 @@ std::unique_ptr<Report> make_report(const CompareQuestion& question, const std::
     finished(1);
   });
   finished(2);
-  const auto curves = pictures::read_curves(out->comparison, curves_worth_drawing(targets, out->comparison.metric), kMostSteps);
+  const auto curves = report::read_curves(out->comparison, curves_worth_drawing(targets, out->comparison.metric), kMostSteps);
   finished(3);
-  out->data = pictures::comparison_data(out->comparison, curves, surfaces_of(out->comparison));
+  out->data = report::comparison_data(out->comparison, curves, surfaces_of(out->comparison));
   return out;
 }
 
@@ -129,8 +129,8 @@ fs::path report_path(const CompareQuestion& question) {
   return question.directories.size() == 1 ? fs::path(question.directories[0]) / "report.html" : fs::path("report.html");
 }
 
-pictures::ReportFacts facts_of(const FoundRuns& found, const std::vector<fs::path>& directories) {
-  pictures::ReportFacts facts;
+report::ReportFacts facts_of(const FoundRuns& found, const std::vector<fs::path>& directories) {
+  report::ReportFacts facts;
   std::vector<std::string> names, words = {"ffn-train", "compare"};
   for (const auto& directory : directories) {
     names.push_back(absolute_path(directory).lexically_normal().filename().string());
@@ -186,8 +186,8 @@ Targets targets_of(const FoundRuns& found) {
   return targets;
 }
 
-std::vector<pictures::CurveRequest> curves_worth_drawing(const Targets& targets, const std::string& compared) {
-  std::vector<pictures::CurveRequest> out;
+std::vector<report::CurveRequest> curves_worth_drawing(const Targets& targets, const std::string& compared) {
+  std::vector<report::CurveRequest> out;
   const auto add = [&](const std::string& metric) {
     if (std::any_of(out.begin(), out.end(), [&](const auto& request) { return request.metric == metric; })) return;
     const bool has_target = targets.size() == 1 && targets.begin()->first == metric;

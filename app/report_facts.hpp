@@ -19,7 +19,7 @@ namespace ffn::app {
 struct Report {
   Comparison comparison;
   Json data;  ///< what the page's script draws
-  pictures::ReportFacts facts;
+  report::ReportFacts facts;
 };
 /// `finished` hears of each of kReportParts but the last, which is the page: what was found, compared, read for curves.
 std::unique_ptr<Report> make_report(
@@ -33,13 +33,13 @@ Json surfaces_of(const Comparison& comparison);
 std::filesystem::path report_path(const CompareQuestion& question);
 
 /// From the runs as they were found. The commands are added by who knows them.
-pictures::ReportFacts facts_of(const FoundRuns& found, const std::vector<std::filesystem::path>& directories);
+report::ReportFacts facts_of(const FoundRuns& found, const std::vector<std::filesystem::path>& directories);
 
 using Targets = std::set<std::pair<std::string, double>>;  ///< metric, and its limit
 
 Targets targets_of(const FoundRuns& found);
 
 /// Which learning curves are worth a picture: of the compared metric, or of the target's, and of the loss.
-std::vector<pictures::CurveRequest> curves_worth_drawing(const Targets& targets, const std::string& compared_metric);
+std::vector<report::CurveRequest> curves_worth_drawing(const Targets& targets, const std::string& compared_metric);
 
 }  // namespace ffn::app

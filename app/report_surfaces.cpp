@@ -44,13 +44,13 @@ inspect::SurfacePanel panel_of(const std::string& title, const GroupResult& grou
 Json surfaces_of(const Comparison& c) {
   Json out = {{"panels", Json::array()}, {"notes", Json::array()}};
   if (!c.over.empty()) return out;
-  const pictures::SeriesList series(c);
+  const report::SeriesList series(c);
   std::vector<std::string> notes;
   std::size_t left_out = 0;
   for (const auto& facet : c.facets) {
     const std::string of_facet = facet_title(c, facet);
     for (const auto& group : facet.groups) {
-      if (out["panels"].size() == pictures::kMostPanels) {
+      if (out["panels"].size() == report::kMostPanels) {
         ++left_out;
         continue;
       }

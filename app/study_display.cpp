@@ -188,7 +188,7 @@ std::string StudyDisplay::standing() const {
   const auto comparison = compare_plan(plan, /*resamples=*/200, FromDisk::yes, /*verdicts_only=*/true);
   const auto& target = plan.study.variants[0].config.train.target;
   const std::string metric = !is_time_metric(comparison.metric) ? without_best(comparison.metric) : target ? target->metric : "val/loss";
-  const auto curves = pictures::read_curves(comparison, {{metric, std::nullopt}});
+  const auto curves = report::read_curves(comparison, {{metric, std::nullopt}});
   return progress_text(comparison, curves.empty() ? nullptr : &curves[0], terminal_width_of(2));
 }
 

@@ -68,6 +68,6 @@ class StudyDisplay final : public StudyObserver {
 };
 
 /// The groups alone, a dozen of them, with their intervals as bars and, where there are `curves`, how they went.
-std::string progress_text(const Comparison& comparison, const pictures::CurveSet* curves, int width);
+std::string progress_text(const Comparison& comparison, const report::CurveSet* curves, int width);
 
 }  // namespace ffn::app

@@ -36,7 +36,7 @@ struct Range {
 Range range_of_centres(const Comparison& c) {
   Range range;
   for_each_group(c, [&](const Facet&, const GroupResult& group) {
-    if (const auto e = pictures::estimate_of(group, pictures::range_of(c.metric))) {
+    if (const auto e = report::estimate_of(group, report::range_of(c.metric))) {
       for (const double x : {e->low, e->centre, e->high}) range.take(x);
     }
   });
@@ -46,7 +46,7 @@ Range range_of_centres(const Comparison& c) {
 /// Curves as rows of blocks, all on one scale.
 class Sparklines {
  public:
-  explicit Sparklines(const pictures::CurveSet* set) : set_(set), log_(set && pictures::spans_decades(*set)) {
+  explicit Sparklines(const report::CurveSet* set) : set_(set), log_(set && report::spans_decades(*set)) {
     if (!set) return;
     for (const auto& [group, curves] : set->groups) {
       for (const auto& point : curves.points) range_.take(height(point));
@@ -65,9 +65,9 @@ class Sparklines {
   }
 
  private:
-  double height(const pictures::CurvePoint& point) const { return log_ ? std::log(point.centre) : point.centre; }
+  double height(const report::CurvePoint& point) const { return log_ ? std::log(point.centre) : point.centre; }
 
-  const pictures::CurveSet* set_;
+  const report::CurveSet* set_;
   bool log_;
   Range range_;
 };
@@ -92,7 +92,7 @@ Table standing_table(const Comparison& c, const Sparklines& curves, const std::s
   add("runs", Align::right, [](const GroupResult& g) { return std::to_string(g.num_over()); });
   add(c.metric, Align::right, [&](const GroupResult& g) { return centre_text(c, g); });
   const auto bar_of = [&](const GroupResult& g) {
-    const auto e = pictures::estimate_of(g, pictures::range_of(c.metric));
+    const auto e = report::estimate_of(g, report::range_of(c.metric));
     return e && std::isfinite(e->centre) ? axis.bar({e->centre, e->low, e->high}) : "";
   };
   if (bar > 0) add(axis_header(range, bar), Align::left, bar_of);
@@ -102,7 +102,7 @@ Table standing_table(const Comparison& c, const Sparklines& curves, const std::s
 
 }  // namespace
 
-std::string progress_text(const Comparison& c, const pictures::CurveSet* curves, int width) {
+std::string progress_text(const Comparison& c, const report::CurveSet* curves, int width) {
   const Sparklines lines(curves);
   const std::string name = curves ? curves->metric : "";
   const int left = width - 3 - widest_line(standing_table(c, lines, name, 0, false).terminal_text(false));
@@ -111,7 +111,7 @@ std::string progress_text(const Comparison& c, const pictures::CurveSet* curves,
   const int room = left - (with_curves ? curve : 0), bar = has_range && room >= kLeastRangeBar ? std::min(kMostRangeBar, room) : 0;
   const Table table = standing_table(c, lines, name, bar, with_curves);
   if (!fits(table, width - 1)) return "";  // stacked it would fill the screen that it is drawn over
-  const std::string shown = "so far: " + c.metric + ", " + pictures::estimate_name(c) + (bar > 0 ? ", in numbers and as a bar" : "") +
+  const std::string shown = "so far: " + c.metric + ", " + report::estimate_name(c) + (bar > 0 ? ", in numbers and as a bar" : "") +
                             (with_curves ? "; " + name + " over the steps" : "") + "\n";
   std::string out = wrapped(shown, width - 1) + fitted(table, width - 1, false);
   const std::size_t groups = group_rows(c).size();

@@ -23,7 +23,7 @@ std::string range_text(const Surface& s, std::size_t input) {
 
 void print_curve(const Surface& s, int width, Charset charset, bool color) {
   std::vector<double> heights = s.values;
-  pictures::ChartLine network{pictures::series_ink(0), {}}, task{pictures::series_ink(1), {}};
+  report::ChartLine network{report::series_ink(0), {}}, task{report::series_ink(1), {}};
   for (std::int64_t i = 0; i < s.side; ++i) {
     const double y = s.values[static_cast<std::size_t>(i)];
     network.points.push_back({s.at(0, i), y, y, y});
@@ -34,12 +34,12 @@ void print_curve(const Surface& s, int width, Charset charset, bool color) {
     heights.push_back(example.y);
     if (!example.trained) task.points.push_back({example.x, example.y, example.y, example.y, /*dotted=*/true});
   }
-  const pictures::TerminalChart chart{"a: the network, b: validation targets (dotted), over " + printable(s.names[0]),
-                                      {s.low[0], s.high[0]},
-                                      pictures::axis_for(heights, pictures::AxisKind::linear),
-                                      {task, network},
-                                      std::nullopt};
-  for (const auto& line : pictures::drawn(chart, width, 16, charset, color).lines) std::cout << line << "\n";
+  const report::TerminalChart chart{"a: the network, b: validation targets (dotted), over " + printable(s.names[0]),
+                                    {s.low[0], s.high[0]},
+                                    report::axis_for(heights, report::AxisKind::linear),
+                                    {task, network},
+                                    std::nullopt};
+  for (const auto& line : report::drawn(chart, width, 16, charset, color).lines) std::cout << line << "\n";
   if (!s.zeros.empty())
     print_paragraph(format_counted(s.zeros.size(), "hidden unit") + " of the first layer change" + (s.zeros.size() == 1 ? "s" : "") +
                     " sign within this range.");
@@ -47,7 +47,7 @@ void print_curve(const Surface& s, int width, Charset charset, bool color) {
 
 char mark_of(const Surface& s, std::int64_t kind) {
   if (s.kind == Surface::Kind::numbers) return kind == 0 ? '+' : '-';
-  return kind < 10 ? static_cast<char>('0' + kind) : pictures::series_letter(static_cast<std::size_t>(kind - 10));
+  return kind < 10 ? static_cast<char>('0' + kind) : report::series_letter(static_cast<std::size_t>(kind - 10));
 }
 
 bool has_two_kinds(const Surface& s) { return s.outputs <= 2; }
@@ -87,7 +87,7 @@ void print_plane(const Surface& s, int most, Charset charset, bool color) {
       if (const char mark = marks[row][column]) line += styled(std::string(1, mark), Style::bold, color);
       else
         line += styled(cell_text_of(s, cell, charset),
-                       *pictures::series_ink(static_cast<std::size_t>(std::max<std::int64_t>(0, cell.kind))).style, color);
+                       *report::series_ink(static_cast<std::size_t>(std::max<std::int64_t>(0, cell.kind))).style, color);
     }
     std::cout << line << side << "\n";
   }

@@ -56,11 +56,11 @@ CoordLine line_of(const Variant& variant, const std::vector<std::int64_t>& seeds
 }
 
 void print_chart(const std::vector<CoordLine>& lines, std::int64_t steps, const CommonOptions& common) {
-  pictures::TerminalChart chart{
+  report::TerminalChart chart{
       "mean |Δoutput| after " + format_counted(static_cast<std::size_t>(steps), "step") + ", by d_ff", {}, {}, {}, {}};
   std::vector<double> widths, changes;
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    pictures::ChartLine drawn{pictures::series_ink(i), {}};
+    report::ChartLine drawn{report::series_ink(i), {}};
     for (const auto& [d_ff, change, loss] : lines[i].widths) {
       widths.push_back(static_cast<double>(d_ff));
       changes.push_back(change);
@@ -68,10 +68,10 @@ void print_chart(const std::vector<CoordLine>& lines, std::int64_t steps, const 
     }
     chart.lines.push_back(std::move(drawn));
   }
-  chart.x = pictures::axis_for(widths, pictures::AxisKind::log2);
-  chart.y = pictures::axis_for(changes, pictures::AxisKind::log10);
+  chart.x = report::axis_for(widths, report::AxisKind::log2);
+  chart.y = report::axis_for(changes, report::AxisKind::log10);
   constexpr int kColumns = 60, kRows = 12;
-  for (const auto& line : pictures::drawn(chart, kColumns, kRows, process_charset(), color_enabled(color_mode(common), 1)).lines)
+  for (const auto& line : report::drawn(chart, kColumns, kRows, process_charset(), color_enabled(color_mode(common), 1)).lines)
     std::cout << line << "\n";
 }
 
@@ -96,7 +96,7 @@ int check(const CoordOptions& options, const CommonOptions& common) {
   Table table({{"variant", Align::left}, {"d_ff", Align::right}, {"mean |Δoutput|", Align::right}, {"val/loss", Align::right}});
   for (std::size_t i = 0; i < lines.size(); ++i) {
     for (const auto& [d_ff, change, loss] : lines[i].widths)
-      table.add_row({std::string(1, pictures::series_letter(i)) + "  " + lines[i].name, format_count(d_ff), format_significant(change, 3),
+      table.add_row({std::string(1, report::series_letter(i)) + "  " + lines[i].name, format_count(d_ff), format_significant(change, 3),
                      format_significant(loss, 3)});
   }
   print_table(table, common);

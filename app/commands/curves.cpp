@@ -18,7 +18,7 @@ namespace {
 
 Json number_or_infinity(double x) { return std::isfinite(x) ? Json(x) : Json(x > 0 ? "inf" : "-inf"); }
 
-Json curves_json(const Comparison& c, const pictures::CurveSet& set) {
+Json curves_json(const Comparison& c, const report::CurveSet& set) {
   Json out = {{"metric", set.metric},    {"by", c.by},        {"centre", centre_name(set.centre)}, {"level", 1 - c.alpha},
               {"facets", Json::array()}, {"notes", set.notes}};
   if (set.floor) out["floor"] = *set.floor;
@@ -64,7 +64,7 @@ int curves(CurvesOptions options, const CommonOptions& common) {
     }
   });
   const auto wanted = curves_worth_drawing(targets, comparison.metric).front();
-  auto sets = pictures::read_curves(comparison, {wanted});
+  auto sets = report::read_curves(comparison, {wanted});
   if (sets.empty() && finished && !kept)
     throw DataError("these runs kept no curves (their config has keep: summary)", "train them with keep=all under another name");
   if (sets.empty())
@@ -75,8 +75,8 @@ int curves(CurvesOptions options, const CommonOptions& common) {
   }
   if (common.json) print_json(curves_json(comparison, sets[0]));
   else {
-    const pictures::TerminalView view{terminal_width_of(1), process_charset(), color_enabled(color_mode(common), 1)};
-    std::cout << printable(pictures::curves_text(comparison, sets[0], view), /*keep_colors=*/true);
+    const report::TerminalView view{terminal_width_of(1), process_charset(), color_enabled(color_mode(common), 1)};
+    std::cout << printable(report::curves_text(comparison, sets[0], view), /*keep_colors=*/true);
   }
   return 0;
 }

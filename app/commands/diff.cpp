@@ -159,7 +159,7 @@ Json differences_json(const DiffSide& a, const DiffSide& b) {
   for (const auto& key : different_keys(a, b))
     out["config"].push_back({{"key", key}, {"a", values_json(side_values(a, key))}, {"b", values_json(side_values(b, key))}});
   if (a.runs.size() != 1 || b.runs.size() != 1) return out;
-  const auto number = [](const std::optional<double>& value) { return value ? record_detail::number_json(*value) : Json(nullptr); };
+  const auto number = [](const std::optional<double>& value) { return value ? store::number_json(*value) : Json(nullptr); };
   const auto result = [&](const FoundRun& run) {
     Json metrics = Json::object();
     for (const auto& metric : metrics_of(run, run)) {

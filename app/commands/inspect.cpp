@@ -28,7 +28,7 @@ struct InspectOptions {
 };
 
 void write_page(const std::string& path, const std::string& html, const CommonOptions& common) {
-  const NamedFile page(expand_home(path), {"page", pictures::kPageMark});
+  const NamedFile page(expand_home(path), {"page", report::kPageMark});
   page.write(html);
   if (!common.json && !page.is_stdout()) std::cout << printable(path) << " (" << format_bytes(static_cast<double>(html.size())) << ")\n";
 }

@@ -344,8 +344,8 @@ void plot_activations(const ListOptions& options, const CommonOptions& common) {
   const auto charset = process_charset();
   std::vector<Block> charts;
   for (const auto& a : rows)
-    charts.push_back(pictures::drawn(pictures::activation_chart(a), kColumns, kRows, charset, color_enabled(color_mode(common), 1)));
-  print_text(pictures::in_charset("φ(z) as a line, its derivative φ′(z) as dots", charset));
+    charts.push_back(report::drawn(report::activation_chart(a), kColumns, kRows, charset, color_enabled(color_mode(common), 1)));
+  print_text(report::in_charset("φ(z) as a line, its derivative φ′(z) as dots", charset));
   std::cout << "\n" << beside_each_other(charts, terminal_width_of(1));
 }
 

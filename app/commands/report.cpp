@@ -52,7 +52,7 @@ int write_report(const ReportOptions& options, const CommonOptions& common) {
   const fs::path path = options.out.empty() ? report_path(options.question) : fs::path(expand_home(options.out));
   const std::string html = HtmlExporter(report->data, facts).write(report->comparison);
   bar.finish();
-  const NamedFile page(path, {"report", pictures::kPageMark}, options.out.empty() ? Chosen::by_program : Chosen::by_person);
+  const NamedFile page(path, {"report", report::kPageMark}, options.out.empty() ? Chosen::by_program : Chosen::by_person);
   page.write(html);
   if (common.json) print_json({{"report", path.string()}, {"bytes", html.size()}, {"runs", facts.num_runs}});
   else if (!page.is_stdout())

@@ -39,7 +39,7 @@ bool waits_for_first_run(const CompareQuestion& question) {
 std::string drawn_page(const CompareQuestion& question, std::optional<Beginning>& beginning, bool live) {
   if (live && waits_for_first_run(question)) {
     beginning = {Clock::now(), 0};
-    return pictures::waiting_page(facts_of({}, {question.directories.begin(), question.directories.end()}));
+    return report::waiting_page(facts_of({}, {question.directories.begin(), question.directories.end()}));
   }
   const auto report = make_report(question);
   auto& facts = report->facts;
@@ -71,7 +71,7 @@ int watch(const CompareQuestion& question, const CommonOptions& common) {
   const fs::path path = report_path(question);
   std::optional<Beginning> beginning;
   std::string state = state_of(question), html = drawn_page(question, beginning, /*live=*/true), complaint;
-  const NamedFile page(path, {"report", pictures::kPageMark}, Chosen::by_program);
+  const NamedFile page(path, {"report", report::kPageMark}, Chosen::by_program);
   page.write(html);
   handle_end_signals();
   ::setpriority(PRIO_PROCESS, 0, 10);  // the runs go first
@@ -98,7 +98,7 @@ int watch(const CompareQuestion& question, const CommonOptions& common) {
     }
     pause_after(start);
   }
-  if (directory_exists(fs::absolute(path).parent_path())) page.write(pictures::without_reload(html));
+  if (directory_exists(fs::absolute(path).parent_path())) page.write(report::without_reload(html));
   return 0;
 }
 

@@ -40,7 +40,7 @@ std::string resealed(const std::string& text, RandomStream& random) {
   json.erase("checksum");
   json = with_odd_value(std::move(json), random);
   // Under another top level there is nothing to seal.
-  return json.is_object() ? record_detail::sealed_text(json) : json.dump();
+  return json.is_object() ? store::sealed_text(json) : json.dump();
 }
 
 /// Damaged bytes, of which those that are read have to say what was written; and sealed nonsense.
@@ -167,7 +167,7 @@ TEST_CASE("a damaged study.json hides no run and ends no comparison") {
                                           {"document", {{"name", "small"}}}},
                                      2);
   const auto read = [&](const Json& json) {
-    put(study / "study.json", json.is_object() ? record_detail::sealed_text(json) : json.dump());
+    put(study / "study.json", json.is_object() ? store::sealed_text(json) : json.dump());
     const auto found = find_runs({study});
     const auto done = std::count_if(found.runs.begin(), found.runs.end(), [](const FoundRun& run) { return run.state == RunState::done; });
     const bool unlisted = std::count(found.extra.begin(), found.extra.end(), written.ended().string()) == 1;
@@ -194,7 +194,7 @@ TEST_CASE("keys that are younger than a run are compared at their defaults") {
   older["config"]["model"].erase("init");
   older["config"]["model"]["ffn"].erase("dropout");
   older["config"]["train"]["target"].erase("stop");
-  put(written.ended() / "run.json", record_detail::sealed_text(older));
+  put(written.ended() / "run.json", store::sealed_text(older));
   CHECK(find_runs({written.ended()}).runs.at(0).keys == keys);
   CHECK(keys.count("model.ffn.dropout") + keys.count("model.init") + keys.count("train.target.stop") == 3);
 }

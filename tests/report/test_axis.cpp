@@ -7,7 +7,7 @@
 #include "ffn/report/series.hpp"
 #include "support/catch_plain.hpp"
 
-using namespace ffn::pictures;
+using namespace ffn::report;
 
 namespace {
 

@@ -3,7 +3,7 @@
 #include "support/catch_plain.hpp"
 
 using namespace ffn;
-using namespace ffn::pictures;
+using namespace ffn::report;
 
 TEST_CASE("a point of a curve is the mean with Student's t interval") {
   const auto point = curve_point(10, {1, 2, 3}, 0, false, ShownCentre::mean, 0.05);

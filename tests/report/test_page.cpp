@@ -5,7 +5,7 @@
 #include "ffn/report/style.hpp"
 #include "support/catch_plain.hpp"
 
-using namespace ffn::pictures;
+using namespace ffn::report;
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include "support/catch_plain.hpp"
 
 using namespace ffn;
-using namespace ffn::pictures;
+using namespace ffn::report;
 
 namespace {
 

@@ -132,8 +132,8 @@ TEST_CASE("a record that cannot be understood is an error that names it") {
 
   CHECK(problem("{") == path.string() + ": no JSON object");
   CHECK(problem("{}") == path.string() + ": damaged: its checksum is missing");
-  CHECK(problem(record_detail::sealed_text(Json::object())) == path.string() + ": key 'identity' not found");
-  CHECK(problem(record_detail::sealed_text({{"identity", ""}, {"state", "asleep"}})) == path.string() + ": unknown state \"asleep\"");
+  CHECK(problem(store::sealed_text(Json::object())) == path.string() + ": key 'identity' not found");
+  CHECK(problem(store::sealed_text({{"identity", ""}, {"state", "asleep"}})) == path.string() + ": unknown state \"asleep\"");
   for (const char* other : {"3", "5"})
     CHECK(problem("{\"schema_version\":" + std::string(other) + "}") ==
           path.string() + ": schema_version " + other +

@@ -103,9 +103,9 @@ void apply_config(const Json& found, const fs::path& path, FoundRun& run) {
   run.path = path;
   run.variant = path.parent_path().filename().string();
   run.keys = flat_keys(config);
-  run.seed = record_detail::integer_from(config.value("seed", Json(0)), INT64_MIN, INT64_MAX);
+  run.seed = store::integer_from(config.value("seed", Json(0)), INT64_MIN, INT64_MAX);
   run.label = config.value("label", "");
-  run.budget_steps = record_detail::count_from(config.value(Json::json_pointer("/train/steps"), Json(0)));
+  run.budget_steps = store::count_from(config.value(Json::json_pointer("/train/steps"), Json(0)));
   put_in_defaults(run.keys);
   if (run.keys.count("task.name") > 0) {
     if (is_named_task(run.keys["task.name"])) {  // the name says the rest

@@ -14,11 +14,11 @@
 
 namespace ffn::inspect {
 
-using pictures::Cell;
-using pictures::escaped;
-using pictures::html_numbers;
-using pictures::Numbers;
-using pictures::paragraph;
+using report::Cell;
+using report::escaped;
+using report::html_numbers;
+using report::Numbers;
+using report::paragraph;
 
 namespace {
 
@@ -45,9 +45,9 @@ std::string shaded(const Example& example, double peak) {
   std::string out;
   for (std::size_t k = 0; k < example.names.size(); ++k) {
     const double share = peak > 0 && std::isfinite(example.along[k]) ? static_cast<double>(example.along[k]) / peak : 0;
-    const int level = static_cast<int>(std::lround(share * kShades)) * pictures::kShadeLevels / kShades;
+    const int level = static_cast<int>(std::lround(share * kShades)) * report::kShadeLevels / kShades;
     const std::string text = escaped(visible(example.names[k]));
-    out += level == 0 ? text : std::string("<b class=") + pictures::shade_class(level) + ">" + text + "</b>";
+    out += level == 0 ? text : std::string("<b class=") + report::shade_class(level) + ">" + text + "</b>";
   }
   return out;
 }
@@ -59,7 +59,7 @@ Cell percent_cell(double share) { return std::isfinite(share) ? Cell{format_shar
 Cell signed_cell(double x) { return std::isfinite(x) ? Cell{shown_number(x), short_value(x)} : Cell{"-"}; }
 
 Cell counted(const HiddenReport& report, std::int64_t neurons) {
-  return report.finite ? pictures::count_cell(static_cast<double>(neurons)) : Cell{"-"};
+  return report.finite ? report::count_cell(static_cast<double>(neurons)) : Cell{"-"};
 }
 
 std::string layers_section(const Inspection& i) {
@@ -71,15 +71,15 @@ std::string layers_section(const Inspection& i) {
   if (gated) numbers.headers.insert(numbers.headers.end(), {"gate near zero", "up near zero"});
   for_each_part(i, [&](std::size_t b, std::size_t part, const HiddenReport& r) {
     numbers.rows.push_back({{part_title(i, b, part)},
-                            pictures::count_cell(static_cast<double>(r.tokens)),
-                            pictures::count_cell(static_cast<double>(r.width)),
+                            report::count_cell(static_cast<double>(r.tokens)),
+                            report::count_cell(static_cast<double>(r.width)),
                             percent_cell(r.zeros),
                             percent_cell(r.near_zeros),
                             percent_cell(r.fires),
                             counted(r, r.dead),
                             counted(r, r.always_on),
                             signed_cell(r.effective_rank),
-                            r.finite ? pictures::count_cell(static_cast<double>(r.rank_tokens)) : Cell{"-"},
+                            r.finite ? report::count_cell(static_cast<double>(r.rank_tokens)) : Cell{"-"},
                             r.agreement ? percent_cell(r.agreement->share) : Cell{"-"},
                             r.agreement ? percent_cell(r.agreement->by_chance) : Cell{"-"}});
     if (gated) {
@@ -213,7 +213,7 @@ std::string experts_section(const Inspection& i) {
       numbers.rows.push_back({{std::to_string(b) + "." + std::to_string(e)},
                               percent_cell(routing.experts[e].load),
                               percent_cell(1.0 / static_cast<double>(routing.num_experts)),
-                              pictures::number_cell(routing.experts[e].mean_weight),
+                              report::number_cell(routing.experts[e].mean_weight),
                               {join(takes, " · ")}});
     }
   });
@@ -233,9 +233,9 @@ std::string header(const std::string& heading, const PageFacts& facts, const std
 std::string page(const Inspection& i, const PageFacts& facts) {
   std::string body = header("Inside ", facts, "Shown to it: " + i.inputs.source + ".");
   for (const auto& note : i.notes) body += paragraph("Note: " + note + ".", "note");
-  body += pictures::chart_place("first") + experts_section(i) + layers_section(i) + pictures::chart_place("charts") + examples_section(i) +
+  body += report::chart_place("first") + experts_section(i) + layers_section(i) + report::chart_place("charts") + examples_section(i) +
           neurons_section(i);
-  return pictures::html_document("Inside " + facts.title, facts.version, body, drawn_json(i), kRules);
+  return report::html_document("Inside " + facts.title, facts.version, body, drawn_json(i), kRules);
 }
 
 std::string trace_page(const Trace& trace, const Inputs& inputs, const PageFacts& facts) {
@@ -243,13 +243,13 @@ std::string trace_page(const Trace& trace, const Inputs& inputs, const PageFacts
       header("Step by step through ", facts,
              format_count(trace.tokens.size()) + (trace.tokens.size() == 1 ? " token: " : " tokens: ") + join(trace.tokens, " "));
   for (const auto& note : trace.notes) body += paragraph("Note: " + note + ".", "note");
-  body += pictures::chart_place("first") + pictures::chart_place("charts");
+  body += report::chart_place("first") + report::chart_place("charts");
   Numbers numbers{{"token", "what the network says"}, {}};
   for (std::size_t n = 0; n < trace.tokens.size(); ++n) numbers.rows.push_back({{trace.tokens[n]}, {join(trace.outcome_names(n, inputs))}});
   body += section("outcome", "What the network says",
                   inputs.shape.target == Target::classes ? "The most probable classes behind each token." : "The outputs for each input.",
                   html_numbers(numbers));
-  return pictures::html_document("Step by step through " + facts.title, facts.version, body, to_json(trace, inputs));
+  return report::html_document("Step by step through " + facts.title, facts.version, body, to_json(trace, inputs));
 }
 
 }  // namespace ffn::inspect

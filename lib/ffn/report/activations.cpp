@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-namespace ffn::pictures {
+namespace ffn::report {
 
 namespace {
 
@@ -51,4 +51,4 @@ TerminalChart activation_chart(const Activation& a) {
   return chart;
 }
 
-}  // namespace ffn::pictures
+}  // namespace ffn::report

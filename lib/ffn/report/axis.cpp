@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <cstdio>
 
-namespace ffn::pictures {
+namespace ffn::report {
 
 namespace {
 
@@ -168,4 +168,4 @@ std::string with_power(double value) {
   return (value < 0 ? "−" : "") + whole.substr(0, e) + "·10" + superscript(std::stoi(whole.substr(e + 1)));
 }
 
-}  // namespace ffn::pictures
+}  // namespace ffn::report

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace ffn::pictures {
+namespace ffn::report {
 
 enum class AxisKind { linear, log10, log2 };
 
@@ -42,4 +42,4 @@ Axis axis_for(std::vector<double> values, AxisKind kind);
 /// With three significant digits and a power of ten as axes have it: "1.10·10⁻⁵", "−2.00·10⁻⁶". Of a finite number other than 0.
 std::string with_power(double value);
 
-}  // namespace ffn::pictures
+}  // namespace ffn::report

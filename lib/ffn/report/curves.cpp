@@ -11,7 +11,7 @@
 #include "ffn/stats/summary.hpp"
 #include "ffn/store/run_directory.hpp"
 
-namespace ffn::pictures {
+namespace ffn::report {
 
 namespace {
 
@@ -251,4 +251,4 @@ std::vector<CurveSet> read_curves(const Comparison& comparison, const std::vecto
   return sets;
 }
 
-}  // namespace ffn::pictures
+}  // namespace ffn::report

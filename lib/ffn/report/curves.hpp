@@ -9,7 +9,7 @@
 
 #include "ffn/compare/compare.hpp"
 
-namespace ffn::pictures {
+namespace ffn::report {
 
 /// What the values of a metric lie within.
 struct ValueRange {
@@ -89,4 +89,4 @@ std::vector<std::size_t> evenly(std::size_t count, std::size_t most);
 std::vector<CurvePoint> curve_points(const std::vector<std::int64_t>& steps, const std::vector<RunCurve>& runs, bool higher_is_better,
                                      ShownCentre centre, double alpha, const ValueRange& range = {});
 
-}  // namespace ffn::pictures
+}  // namespace ffn::report

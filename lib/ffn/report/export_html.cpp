@@ -10,7 +10,7 @@
 #include "ffn/report/page.hpp"
 #include "ffn/report/style.hpp"
 
-namespace ffn::pictures {
+namespace ffn::report {
 
 namespace {
 
@@ -161,12 +161,12 @@ std::string waiting_page(const ReportFacts& facts) {
   return html_document(facts.title, facts.version, body, Json::object(), "", /*live=*/true);
 }
 
-}  // namespace ffn::pictures
+}  // namespace ffn::report
 
 namespace ffn {
 
 std::string HtmlExporter::write(const Comparison& c) const {
-  using namespace pictures;
+  using namespace report;
   const std::string answer = answer_text(c);
   std::string out = header_of(facts_, runs_text(facts_)) + "<p class=\"answer\" id=\"answer\">" +
                     escaped(answer.empty() ? "There is nothing to compare yet." : answer) + "</p>\n" +

@@ -82,7 +82,7 @@ Json reached_json(const GroupResult& group, double level) {
 }
 
 Json group_json(const Comparison& c, const GroupResult& g, const std::map<const GroupResult*, std::size_t>& places) {
-  const auto estimate = pictures::estimate_of(g, pictures::range_of(c.metric));
+  const auto estimate = report::estimate_of(g, report::range_of(c.metric));
   const auto place = places.find(&g);
   return {{"value", g.value},
           {"label", shown_value(c, g.value)},
@@ -106,7 +106,7 @@ Json group_json(const Comparison& c, const GroupResult& g, const std::map<const 
           {"train_seconds", g.train_seconds},
           {"seconds_to_target", maybe(g.seconds_to_target)},
           {"values", numbers(g.values)},
-          {"estimate", estimate_json(estimate, &pictures::Estimate::centre, estimate ? estimate->low : 0, estimate ? estimate->high : 0)},
+          {"estimate", estimate_json(estimate, &report::Estimate::centre, estimate ? estimate->low : 0, estimate ? estimate->high : 0)},
           {"place", place == places.end() ? Json(nullptr) : Json(place->second)},
           {"each", runs_json(g)},
           {"reached", reached_json(g, 1 - c.alpha)}};

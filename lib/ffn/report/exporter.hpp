@@ -66,12 +66,12 @@ class LatexExporter final : public Exporter {
 /// again every few seconds.
 class HtmlExporter final : public Exporter {
  public:
-  HtmlExporter(const Json& data, const pictures::ReportFacts& facts, bool live = false) : data_(data), facts_(facts), live_(live) {}
+  HtmlExporter(const Json& data, const report::ReportFacts& facts, bool live = false) : data_(data), facts_(facts), live_(live) {}
   std::string write(const Comparison& comparison) const override;
 
  private:
   const Json& data_;
-  const pictures::ReportFacts& facts_;
+  const report::ReportFacts& facts_;
   bool live_;
 };
 

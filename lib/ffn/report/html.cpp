@@ -9,7 +9,7 @@
 #include "ffn/report/format.hpp"
 #include "ffn/report/style.hpp"
 
-namespace ffn::pictures {
+namespace ffn::report {
 
 namespace {
 
@@ -100,4 +100,4 @@ std::string page_style() {
          shade_rules(Scheme::dark) + "}\n" + assets().at("page.css") + "@media print{:root{" + colors(false) + "}}\n";
 }
 
-}  // namespace ffn::pictures
+}  // namespace ffn::report

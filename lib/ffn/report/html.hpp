@@ -8,7 +8,7 @@
 #include "ffn/base/json.hpp"
 #include "ffn/store/study_file.hpp"
 
-namespace ffn::pictures {
+namespace ffn::report {
 
 using ffn::kPageMark;
 
@@ -47,4 +47,4 @@ Cell number_cell(const std::optional<double>& value, const std::string& absent =
 Cell count_cell(double value);
 std::string html_numbers(const Numbers& numbers);
 
-}  // namespace ffn::pictures
+}  // namespace ffn::report

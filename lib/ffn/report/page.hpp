@@ -10,7 +10,7 @@
 #include "ffn/compare/compare.hpp"
 #include "ffn/report/curves.hpp"
 
-namespace ffn::pictures {
+namespace ffn::report {
 
 /// A run that came to no good end.
 struct LostRun {
@@ -39,4 +39,4 @@ Json comparison_data(const Comparison& comparison, const std::vector<CurveSet>& 
 /// What `ffn-train watch` writes of a study before its first run has begun.
 std::string waiting_page(const ReportFacts& facts);
 
-}  // namespace ffn::pictures
+}  // namespace ffn::report

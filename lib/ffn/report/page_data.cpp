@@ -11,7 +11,7 @@
 #include "ffn/report/format.hpp"
 #include "ffn/report/page.hpp"
 
-namespace ffn::pictures {
+namespace ffn::report {
 
 namespace {
 
@@ -130,4 +130,4 @@ Json comparison_data(const Comparison& c, const std::vector<CurveSet>& curves, c
   return out;
 }
 
-}  // namespace ffn::pictures
+}  // namespace ffn::report

@@ -12,7 +12,7 @@
 #include "ffn/report/cells.hpp"
 #include "ffn/report/format.hpp"
 
-namespace ffn::pictures {
+namespace ffn::report {
 
 SeriesList::SeriesList(const Comparison& c) {
   const auto is_number = [](const std::string& text) {
@@ -98,4 +98,4 @@ std::vector<std::string> estimate_texts(const std::vector<Estimate>& estimates) 
 
 std::string estimate_name(const Comparison& c) { return centre_name(c) + " with its " + format_level(1 - c.alpha) + " interval"; }
 
-}  // namespace ffn::pictures
+}  // namespace ffn::report

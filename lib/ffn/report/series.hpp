@@ -10,7 +10,7 @@
 #include "ffn/report/cells.hpp"
 #include "ffn/report/curves.hpp"
 
-namespace ffn::pictures {
+namespace ffn::report {
 
 /// The values of `by`, in the order of the comparison's groups: the same variant has the same colour, dashes and marker everywhere.
 class SeriesList {
@@ -53,4 +53,4 @@ std::vector<std::string> estimate_texts(const std::vector<Estimate>& estimates);
 /// "mean with its 95 % interval".
 std::string estimate_name(const Comparison& comparison);
 
-}  // namespace ffn::pictures
+}  // namespace ffn::report

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-namespace ffn::pictures {
+namespace ffn::report {
 
 namespace {
 
@@ -91,4 +91,4 @@ std::string shade_rules(Scheme scheme) {
   return fills + of_text[0] + "{fill:#000;color:#000}" + of_text[1] + "{fill:#fff;color:#fff}";
 }
 
-}  // namespace ffn::pictures
+}  // namespace ffn::report

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace ffn::pictures {
+namespace ffn::report {
 
 struct NamedColor {
   const char *name, *light, *dark;
@@ -44,4 +44,4 @@ std::string shade_class(int level);
 /// What these classes look like.
 std::string shade_rules(Scheme scheme);
 
-}  // namespace ffn::pictures
+}  // namespace ffn::report

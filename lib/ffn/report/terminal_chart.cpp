@@ -6,7 +6,7 @@
 #include "ffn/base/utf8.hpp"
 #include "ffn/report/table.hpp"
 
-namespace ffn::pictures {
+namespace ffn::report {
 
 namespace {
 
@@ -186,4 +186,4 @@ std::string as_ascii(const std::string& text) {
 
 std::string in_charset(const std::string& text, Charset charset) { return charset == Charset::ascii ? as_ascii(text) : text; }
 
-}  // namespace ffn::pictures
+}  // namespace ffn::report

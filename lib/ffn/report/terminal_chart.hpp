@@ -9,7 +9,7 @@
 #include "ffn/report/canvas.hpp"
 #include "ffn/report/fit.hpp"
 
-namespace ffn::pictures {
+namespace ffn::report {
 
 struct ChartPoint {
   double x, y, low, high;  ///< an interval of no length is not drawn; a gap where y is not finite
@@ -40,4 +40,4 @@ Block drawn(const TerminalChart& chart, int columns, int rows, Charset charset, 
 std::string as_ascii(const std::string& text);
 std::string in_charset(const std::string& text, Charset charset);
 
-}  // namespace ffn::pictures
+}  // namespace ffn::report

@@ -11,7 +11,7 @@
 #include "ffn/report/series.hpp"
 #include "ffn/report/terminal_chart.hpp"
 
-namespace ffn::pictures {
+namespace ffn::report {
 
 namespace {
 
@@ -160,4 +160,4 @@ std::string curves_text(const Comparison& c, const CurveSet& set, const Terminal
   return out;
 }
 
-}  // namespace ffn::pictures
+}  // namespace ffn::report

@@ -6,7 +6,7 @@
 #include "ffn/report/canvas.hpp"
 #include "ffn/report/curves.hpp"
 
-namespace ffn::pictures {
+namespace ffn::report {
 
 struct TerminalView {
   int width = 80;
@@ -17,4 +17,4 @@ struct TerminalView {
 /// What is drawn, a chart per facet, and a table with each variant's letter and where its curve stands at its last step.
 std::string curves_text(const Comparison& comparison, const CurveSet& set, const TerminalView& view);
 
-}  // namespace ffn::pictures
+}  // namespace ffn::report

@@ -8,7 +8,7 @@
 #include "ffn/base/error.hpp"
 #include "ffn/base/json_document.hpp"
 
-namespace ffn::record_detail {
+namespace ffn::store {
 
 std::string shown(const std::string& name) { return dump_json_lossy(name.size() > 80 ? name.substr(0, 80) + "..." : name); }
 
@@ -95,7 +95,7 @@ void read_json_text(const std::string& text, const std::string& source, const st
   }
 }
 
-}  // namespace ffn::record_detail
+}  // namespace ffn::store
 
 namespace ffn {
 

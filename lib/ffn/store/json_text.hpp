@@ -8,7 +8,7 @@
 #include "ffn/base/json.hpp"
 #include "ffn/store/run_record.hpp"
 
-namespace ffn::record_detail {
+namespace ffn::store {
 
 /// A name from a file that may be damaged: quoted, of bounded length, without raw bytes.
 std::string shown(const std::string& name);
@@ -46,7 +46,7 @@ std::string sealed_text(const Json& json);
 void read_json_text(const std::string& text, const std::string& source, const std::function<void(const Json& json)>& read,
                     bool sealed = true);
 
-}  // namespace ffn::record_detail
+}  // namespace ffn::store
 
 namespace ffn {
 

@@ -12,9 +12,9 @@
 namespace ffn {
 namespace fs = std::filesystem;
 
-using record_detail::count_from;
-using record_detail::number_from;
-using record_detail::number_json;
+using store::count_from;
+using store::number_from;
+using store::number_json;
 
 namespace {
 
@@ -141,7 +141,7 @@ std::vector<MetricValues> read_metric_rows(const fs::path& path, const std::vect
     const std::size_t end = std::min(text.find('\n', begin), text.size());
     const std::string_view line(text.data() + begin, end - begin);
     const auto step = number_after(line, step_name);
-    bool known = step && *step >= 0 && *step <= static_cast<double>(record_detail::kLargestCount);
+    bool known = step && *step >= 0 && *step <= static_cast<double>(store::kLargestCount);
     MetricValues row{known ? static_cast<std::int64_t>(*step) : 0, {}};
     for (const auto& name : quoted) {
       const auto value = number_after(line, name);

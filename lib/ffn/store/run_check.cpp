@@ -40,8 +40,8 @@ std::vector<std::string> file_differences(const RunDirectory& directory, const R
   std::vector<std::string> out;
   for (const auto& [name, facts] : summary.files) {
     // No path from a file leads out of the run's directory.
-    const std::string what = name.find('/') != std::string::npos ? "run.json names a file " + record_detail::shown(name)
-                                                                 : difference_of(directory.path() / name, facts);
+    const std::string what =
+        name.find('/') != std::string::npos ? "run.json names a file " + store::shown(name) : difference_of(directory.path() / name, facts);
     if (!what.empty()) out.push_back(what);
   }
   return out;

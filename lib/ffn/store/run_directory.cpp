@@ -122,8 +122,8 @@ FileFacts RunDirectory::write_checkpoint(const Checkpoint& checkpoint, const std
                                          FileGroup* group) const {
   // One JSON object in the metadata: it has its own version check, and the numbers keep their bits.
   Json state = {{"schema_version", kSchemaVersion},      {"identity", identity},      {"step", checkpoint.step},
-                {"computed_by", checkpoint.computed_by}, {"numbers", Json::object()}, {"metrics", record_detail::facts_json(metrics)}};
-  for (const auto& [name, value] : checkpoint.numbers) state["numbers"][name] = record_detail::number_json(value);
+                {"computed_by", checkpoint.computed_by}, {"numbers", Json::object()}, {"metrics", store::facts_json(metrics)}};
+  for (const auto& [name, value] : checkpoint.numbers) state["numbers"][name] = store::number_json(value);
   FileGroup alone;
   FileGroup& files = group ? *group : alone;
   TensorFile file{checkpoint.tensors, {{"state", dump_json(state)}}};
@@ -146,13 +146,13 @@ std::optional<StoredCheckpoint> RunDirectory::read_checkpoint(std::int64_t steps
   FileFacts metrics;
   const auto read_state = [&](const Json& state) {
     state.at("identity").get_to(found);
-    checkpoint.step = record_detail::count_from(state.at("step"));
+    checkpoint.step = store::count_from(state.at("step"));
     state.at("computed_by").get_to(checkpoint.computed_by);
-    for (const auto& [name, value] : state.at("numbers").items()) checkpoint.numbers[name] = record_detail::number_from(value);
-    metrics = record_detail::facts_from(state.at("metrics"));
+    for (const auto& [name, value] : state.at("numbers").items()) checkpoint.numbers[name] = store::number_from(value);
+    metrics = store::facts_from(state.at("metrics"));
   };
   try {
-    record_detail::read_json_text(file.metadata["state"], source, read_state, /*sealed=*/false);
+    store::read_json_text(file.metadata["state"], source, read_state, /*sealed=*/false);
     if (found != identity) throw DataError(source + ": belongs to another run (identity " + found + ", this one is " + identity + ")");
     if (checkpoint.step > steps)  // a run may have been stopped before its last evaluation
       throw DataError(source + ": of step " + std::to_string(checkpoint.step) + " in a run of " + std::to_string(steps));

@@ -13,13 +13,13 @@
 
 namespace ffn {
 
-using record_detail::count_from;
-using record_detail::facts_from;
-using record_detail::facts_json;
-using record_detail::number_from;
-using record_detail::number_json;
-using record_detail::seconds_from;
-using record_detail::value_from;
+using store::count_from;
+using store::facts_from;
+using store::facts_json;
+using store::number_from;
+using store::number_json;
+using store::seconds_from;
+using store::value_from;
 
 namespace {
 
@@ -170,12 +170,12 @@ std::string record_text(RunRecord record) {
   json["config"] = *record.config;
   json["summary"] = record.summary ? summary_json(*record.summary) : Json(nullptr);
   json["sessions"] = *record.sessions;
-  return record_detail::sealed_text(json);
+  return store::sealed_text(json);
 }
 
 RunRecord parse_record(const std::string& text, const std::string& source) {
   RunRecord out;
-  record_detail::read_json_text(text, source, [&](const Json& json) {
+  store::read_json_text(text, source, [&](const Json& json) {
     json.at("identity").get_to(out.identity);
     out.state = enum_from<RunState>(kStates, json.at("state").get<std::string>(), source, "state");
     json.at("reason").get_to(out.reason);

@@ -38,7 +38,7 @@ std::vector<SeenStudy> read_seen(const fs::path& results) {
   const auto text = read_file_if_there(file, "record of seeds", ExitCode::data, kMostBytes);
   if (!text) return out;
   try {
-    record_detail::read_json_text(*text, file.string(), [&](const Json& json) {
+    store::read_json_text(*text, file.string(), [&](const Json& json) {
       for (const auto& item : json.at("studies")) {
         SeenStudy& seen = out.emplace_back();
         item.at("name").get_to(seen.name);
@@ -66,7 +66,7 @@ void write_seen(const fs::path& results, const std::vector<SeenStudy>& studies) 
                     {"variants", seen.variants},
                     {"seeds", seen.seeds},
                     {"values", seen.values}});
-  write_file_atomically(results / kSeenFile, record_detail::sealed_text({{"schema_version", kSchemaVersion}, {"studies", list}}));
+  write_file_atomically(results / kSeenFile, store::sealed_text({{"schema_version", kSchemaVersion}, {"studies", list}}));
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 namespace {
 
 std::int64_t steps_of(const RunRecord& record) {
-  return record_detail::count_from(record.config->value(Json::json_pointer("/train/steps"), Json(0)));
+  return store::count_from(record.config->value(Json::json_pointer("/train/steps"), Json(0)));
 }
 
 // Nothing for every other run, and for a damaged one, which is said where it kept a state.

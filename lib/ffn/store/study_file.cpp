@@ -48,11 +48,11 @@ Json looks_json(const SequentialRecord& record) {
 SequentialRecord sequential_from(const Json& json, const std::string& source, std::int64_t most_comparisons) {
   SequentialRecord record;
   const auto counts = [&](const char* key, std::vector<std::size_t>& out) {
-    for (const auto& value : json.at(key)) out.push_back(static_cast<std::size_t>(record_detail::count_from(value, kMostRuns)));
+    for (const auto& value : json.at(key)) out.push_back(static_cast<std::size_t>(store::count_from(value, kMostRuns)));
   };
   counts("maxima", record.maxima);
   counts("looks", record.sample_sizes);
-  record.comparisons = static_cast<std::size_t>(record_detail::count_from(json.at("comparisons"), most_comparisons));
+  record.comparisons = static_cast<std::size_t>(store::count_from(json.at("comparisons"), most_comparisons));
   bool good = !record.maxima.empty() && record.maxima[0] >= SequentialSeeds::kFewest;
   for (std::size_t i = 1; i < record.maxima.size(); ++i) good = good && record.maxima[i] > record.maxima[i - 1];
   if (!good) throw DataError(source + ": sequential: maxima have to ascend from at least " + std::to_string(SequentialSeeds::kFewest));
@@ -62,7 +62,7 @@ SequentialRecord sequential_from(const Json& json, const std::string& source, st
 // Tables and pictures show one grid for all variants.
 TuningResult tuned_from(const Json& json, const std::string& source) {
   const auto check = [](const Json& of, const char* key) {
-    if (of.contains(key)) record_detail::count_from(of[key], kMostRuns);
+    if (of.contains(key)) store::count_from(of[key], kMostRuns);
   };
   check(json, "seeds");
   for (const auto& variant : json.at("variants")) {
@@ -78,7 +78,7 @@ TuningResult tuned_from(const Json& json, const std::string& source) {
   for (const auto& variant : out.variants) {
     const auto& first = out.variants[0].curve;
     if (variant.curve.empty() || !std::equal(variant.curve.begin(), variant.curve.end(), first.begin(), first.end(), same))
-      throw DataError(source + ": tuning: " + record_detail::shown(variant.name) + " has other points than the first variant");
+      throw DataError(source + ": tuning: " + store::shown(variant.name) + " has other points than the first variant");
   }
   if (out.variants.empty() || out.keys.empty()) throw DataError(source + ": tuning: names no variant or no key");
   return out;
@@ -92,10 +92,10 @@ StudyFile study_from(const Json& json, const std::string& source) {
     StudyFile::Variant variant{item.at("name").get<std::string>(), item.value("label", std::string()), {}, item.at("width"), {}};
     item.at("identities").get_to(variant.identities);
     if (variant.name.find('/') != std::string::npos || variant.name == "..")
-      throw DataError(source + ": names a variant " + record_detail::shown(variant.name));
+      throw DataError(source + ": names a variant " + store::shown(variant.name));
     for (const auto& assignment : item.at("assignments").items()) variant.assignments.push_back({assignment.key(), assignment.value()});
     if (variant.identities.size() != study.seeds.size())
-      throw DataError(source + ": " + record_detail::shown(variant.name) + " has another number of runs than of seeds");
+      throw DataError(source + ": " + store::shown(variant.name) + " has another number of runs than of seeds");
     study.variants.push_back(std::move(variant));
   }
   study.document = json.at("document");
@@ -191,7 +191,7 @@ Descriptor wait_for_directory(const fs::path& directory) {
 }
 
 void write_study_file(const fs::path& study, const Json& content) {
-  write_file_atomically(study_file_path(study), record_detail::sealed_text(content));
+  write_file_atomically(study_file_path(study), store::sealed_text(content));
 }
 
 Json read_study_json(const fs::path& study) {
@@ -200,7 +200,7 @@ Json read_study_json(const fs::path& study) {
     if (!has_study_file(study)) throw DataError(file.string() + ": missing");
     if (!path_exists(file)) throw DataError(file.string() + ": a link that leads nowhere");
     Json out;
-    record_detail::read_json_text(read_file(file, "study file", ExitCode::data, kMaxStudyBytes), file.string(), [&](const Json& json) {
+    store::read_json_text(read_file(file, "study file", ExitCode::data, kMaxStudyBytes), file.string(), [&](const Json& json) {
       study_from(json, file.string());
       out = json;
     });

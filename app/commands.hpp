@@ -43,7 +43,11 @@ inline constexpr const char* kHelpFooter =
     "  ffn-train list keys model.ffn\n\n"
     "Exit codes:\n"
     "  0 done; 1 a run failed, or all diverged; 2 usage or config; 3 data or checkpoint; 4 some runs of a study failed; 5 expect or --fail-if "
-    "not met; 75 interrupted, the same command resumes; 130 and 143 second signal";
+    "not met; 75 interrupted, the same command resumes; 130 and 143 second signal\n\n"
+    "Environment:\n"
+    "  FFN_ISA=baseline|v3|v4: instruction set of the kernels; otherwise the best\n"
+    "  FFN_TRAIN_ENGINE=FILE: the LibTorch engine, if it is not beside the program\n"
+    "  NO_COLOR: no colour, as with --color never";
 
 ColorMode color_mode(const CommonOptions& common);
 

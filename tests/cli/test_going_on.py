@@ -214,11 +214,11 @@ class GoingOn(ProgramTest):
             self.assertTrue(all(abs(weights[0][name] - weights[1][name]).max() < 1e-9 for name in weights[0]), engine)
         again = self.ok(warm, "-o", "again", "-q")
         self.assertEqual(again.returncode, 0)
-        self.assertIn("already trained", self.ok(self.one, "model.init_from=runs/source/seed-0", "name=libtorch", "train.optimizer.lr=1e-12").stderr)
+        self.assertIn("already trained", self.ok(self.one, "model.init_from=runs/source/seed-0", "name=torch", "train.optimizer.lr=1e-12").stderr)
         self.ok(self.one, "name=source", "seed=1")
         (other,) = (self.tmp / "runs/source").glob("seed-1*")
         shutil.copy(other / "model.safetensors", source / "model.safetensors")
-        self.assertNotIn("already trained", self.ok(self.one, "model.init_from=runs/source/" + source.name, "name=libtorch", "train.optimizer.lr=1e-12").stderr)
+        self.assertNotIn("already trained", self.ok(self.one, "model.init_from=runs/source/" + source.name, "name=torch", "train.optimizer.lr=1e-12").stderr)
         self.assertIn("holds other weights", self.fails(3, warm, "-o", "third"))
         two = json.loads(self.ok("compare", "runs/libtorch", "--all", "--json").stdout)  # of one seed, from two sets of weights
         self.assertEqual([len(two["facets"]), two["by"]], [1, "model.init_from"])

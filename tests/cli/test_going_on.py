@@ -220,7 +220,7 @@ class GoingOn(ProgramTest):
         shutil.copy(other / "model.safetensors", source / "model.safetensors")
         self.assertNotIn("already trained", self.ok(self.one, "model.init_from=runs/source/" + source.name, "name=torch", "train.optimizer.lr=1e-12").stderr)
         self.assertIn("holds other weights", self.fails(3, warm, "-o", "third"))
-        two = json.loads(self.ok("compare", "runs/libtorch", "--all", "--json").stdout)  # of one seed, from two sets of weights
+        two = json.loads(self.ok("compare", "runs/torch", "--all", "--json").stdout)  # of one seed, from two sets of weights
         self.assertEqual([len(two["facets"]), two["by"]], [1, "model.init_from"])
 
     def test_weights_of_another_model_are_refused_with_the_differences(self):

@@ -355,6 +355,10 @@ class PlanTest(JudgeTest):
 
 
 class PythonTest(JudgeTest):
+    def test_a_program_that_is_not_there_is_named_with_a_remedy(self):
+        with self.assertRaisesRegex(ffn_train.RunError, "cannot start no-such-program .*PATH"):
+            ffn_train.judge([{"act": "relu", "val_loss": 1}], program="no-such-program")
+
     def test_a_data_frame(self):
         try:
             import pandas

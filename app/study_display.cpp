@@ -116,11 +116,13 @@ void StudyDisplay::training(const Plan& plan, const std::vector<std::size_t>& ru
   shown_->animate = options.animate;
   shown_->bar = std::make_unique<ProgressBar>(options);
   set_up_log(log_options(common_.verbosity, color_enabled(color_mode(common_), 2), [this] { take_off_screen(); }));
-  static std::set<std::string> said;  // a command may train several studies of the same layers: tuning, the study itself, more seeds
+  if (plan.study.name == kTuningDirectory) return;  // the study itself says it, by its labels
+  static std::set<std::string> said;                // a command may train a study several times: with more seeds
   for (const auto& variant : plan.study.variants) {
     if (const auto* size = matched_size(variant)) {
       const std::string line = layer_name(variant) + ": d_ff " + format_count(*size->matched_width) + " matches the plain FFN's " +
-                               size->match + (std::abs(size->mismatch) < 0.00005 ? "" : " but for " + format_percent(size->mismatch, 2));
+                               size->match +
+                               (std::abs(size->mismatch) < 0.00005 ? "" : " within " + format_percent(std::abs(size->mismatch), 2));
       if (said.insert(line).second) log_info(line);
     }
   }

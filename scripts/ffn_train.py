@@ -302,7 +302,7 @@ def program_json(program, *words, **options):
     try:
         done = subprocess.run(command, capture_output=True, text=True, **options)
     except OSError as error:
-        raise RunError(f"{command[0]}: {error.strerror}; name the program with program=") from None
+        raise RunError(f"cannot start {program} ({error.strerror}): put its directory on the PATH, or name the program with program=") from None
     if done.returncode not in (0, 5):  # 5: a claim that does not hold
         raise RunError(done.stderr.strip())
     return json.loads(done.stdout)

@@ -244,7 +244,7 @@ std::string state_text(const ListedEntry& entry) {
   for (const auto& [state, count] : entry.states)
     parts.push_back((count == entry.runs ? "all " : "") + format_count(count) + " " + state +
                     (parts.empty() && count < entry.runs ? " of " + format_count(entry.runs) : ""));
-  if (entry.left > 0) parts.push_back(format_count(entry.left) + " more that left it");
+  if (entry.left > 0) parts.push_back(format_count(entry.left) + " of earlier configs");
   return join(parts);
 }
 

@@ -220,7 +220,7 @@ class Tidying(ProgramTest):
         (run_at(self.tmp / "runs/xor/seed-0") / "run.json").write_text("{")
         self.ok("study.json", "model.ffn.activation=gelu,tanh", "-q")
         text = self.ok("runs").stdout
-        self.assertRegex(text, r"runs/study +all 4 done, 1 more that")
+        self.assertRegex(text, r"runs/study +all 4 done, 1 of")
         self.assertRegex(text, r"seed-0 +damaged")
         self.assertIn("no directory", self.fails(2, "runs", "nowhere"))
 

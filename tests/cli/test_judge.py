@@ -60,6 +60,23 @@ class Tables(JudgeTest):
         self.assertEqual((pair["value"], pair["reference"]), ("new", "old"))
         self.assertTrue((self.tmp / "old.csv.looks.json").exists())
 
+    def test_a_failed_run_leaves_the_digits_that_tell_variants_apart(self):
+        rows = "".join(f"relu,{k},{2.306 + k / 1000}\nrelu2,{k},{2.266 + k / 1000}\n" for k in range(5))
+        self.write("runs.csv", "act,seed,val_loss\n" + rows + "relu,5,nan\nrelu2,5,2.275\n")
+        _, answer = self.pair("runs.csv")
+        self.assertIn("relu2 has the lowest median val_loss: 2.26", answer["answer"])
+        self.assertTrue(any("because 1 of 12 runs has no value" in note for note in answer["notes"]), answer["notes"])
+
+    def test_a_file_of_numbers_alone_is_told_of_its_names(self):
+        self.write("runs.csv", "\n".join(OLD) + "\n")
+        self.assertIn("the first line has to name the columns", self.fails(2, "judge", "runs.csv"))
+
+    def test_a_step_at_the_target_is_said_to_be_ranked(self):
+        self.write("runs.csv", "act,seed,step,val_loss\n" +
+                   "".join(f"{act},{k},{t},{3 - t / 100 - k / 50}\n" for act in ("relu", "relu2") for k in range(8) for t in range(0, 60, 5)))
+        _, answer = self.pair("runs.csv", "--take", "target=2.7")
+        self.assertTrue(any("(scale ranks)" in note for note in answer["notes"]), answer["notes"])
+
     def test_the_same_seeds_are_paired(self):
         self.write("runs.csv", paired(10))
         pair, answer = self.pair("runs.csv")
@@ -69,7 +86,7 @@ class Tables(JudgeTest):
         self.write("some.csv", paired(10).replace("relu2,9", "relu2,99"))
         pair, answer = self.pair("some.csv")
         self.assertEqual(pair["verdict"], "undecided")
-        self.assertTrue(any("9 seeds stand on both sides" in note and "% of the runs" in note for note in answer["notes"]), answer["notes"])
+        self.assertTrue(any("share 9 seeds, but not all" in note and "% of the runs" in note for note in answer["notes"]), answer["notes"])
 
     def test_every_format_shows_it(self):
         self.write("runs.csv", table({"old": OLD, "new": NEW}))
@@ -338,6 +355,10 @@ class PlanTest(JudgeTest):
 
 
 class PythonTest(JudgeTest):
+    def test_a_program_that_is_not_there_is_named_with_a_remedy(self):
+        with self.assertRaisesRegex(ffn_train.RunError, "cannot start no-such-program .*PATH"):
+            ffn_train.judge([{"act": "relu", "val_loss": 1}], program="no-such-program")
+
     def test_a_data_frame(self):
         try:
             import pandas

@@ -40,6 +40,12 @@ class Tuning(ProgramTest):
     def rate_of(self, run):
         return record(run)["config"]["train"]["optimizer"]["lr"]
 
+    def test_a_matched_width_is_said_once_by_the_label_of_the_study(self):
+        study = {**STUDY, "model": {"d_model": 8, "ffn": {"match": "params"}},
+                 "sweep": {"zip": [{"model.ffn.kind": ["positionwise", "gated"], "label": ["plain", "GLU"]}]}}
+        said = self.ok("--config", self.write("study.json", study)).stderr
+        self.assertEqual(re.findall("(?m)^(.*): d_ff .* matches", said), ["plain", "GLU"])
+
     def test_the_note_on_one_choice_says_how_many_seeds_chose(self):
         for seeds, said in ((1, "a verdict (more with tune.seeds=1); tune.retune=per_seed, or 20 seeds and"), (5, "up to 23 % of studies give equal variants a verdict; tune")):
             self.trained({**STUDY, "tune": {"train.optimizer.lr": [0.003, 0.01], "seeds": seeds}}, "--fresh")

@@ -124,7 +124,7 @@ TEST_CASE("a pair goes to ranks by itself, and the note says which and why") {
   CHECK(comparison.shown == ShownCentre::median);
   std::string notes;
   for (const auto& note : comparison.notes) notes += note + "\n";
-  CHECK(notes.find("by ranks: gelu, because 1 of 16 runs have no value; silu, because the largest difference is ") != std::string::npos);
+  CHECK(notes.find("by ranks: gelu, because 1 of 16 runs has no value; silu, because the largest difference is ") != std::string::npos);
   CHECK(notes.find("bad runs (val/loss above 10 times the median of both sides, or no value): gelu 1 and relu 0 of 8 seeds; silu 1 and "
                    "relu 0 of 8 seeds") != std::string::npos);
   const auto& gelu = comparison.facets.at(0).groups.at(1);
@@ -150,7 +150,7 @@ TEST_CASE("the scale that is asked for is taken, where the values have it") {
   }
   const auto ranks = compare(runs, "ranks");
   CHECK(ranks.as_ratios);
-  CHECK(has_note(ranks, "compared by ranks of ratios, as compare.scale asks"));
+  CHECK(has_note(ranks, "compared by ranks of ratios (scale ranks)"));
   runs[1].summary->metrics[0].final_value = 0;
   CHECK_THROWS_WITH(compare(runs, "ratio"), "compare.scale is ratio, but val/loss is not positive in 1 of 16 runs");
 

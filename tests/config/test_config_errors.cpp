@@ -46,6 +46,7 @@ TEST_CASE("an unknown key is answered with the nearest one") {
   CHECK(problems_in("{\"model\": {\n\"d_modle\": 8}}") == "x.json:2  /model/d_modle: unknown key \"d_modle\"; did you mean \"d_model\"?");
   CHECK(problems_in("{\"train\": {\"optimizer\": {\"LR\": 1}}}") ==
         "x.json:1  /train/optimizer/LR: unknown key \"LR\"; did you mean \"lr\"?");
+  CHECK(problems_in("{\"seds\": 20}") == "x.json:1  /seds: unknown key \"seds\"; did you mean \"seeds\"?");
 }
 
 TEST_CASE("an unknown key with nothing near is answered with the keys that exist") {

@@ -1,4 +1,6 @@
 // What holds for every FFN kind and every activation, checked over the catalogues.
+#include <set>
+
 #include "ffn/config/accounting.hpp"
 #include "ffn/layers/network_torch.hpp"
 #include "layers/feed_forwards.hpp"
@@ -62,6 +64,20 @@ TEST_CASE("an FFN commutes with a permutation of the tokens", "[torch]") {
     const Tensor x = some_input(2, 7);
     const Tensor a = forward(*ffn, x).index_select(1, order), b = forward(*ffn, x.index_select(1, order));
     CHECK((a - b).abs().max().item<double>() < 1e-14);  // sums over D in another block of the product
+  }
+}
+
+TEST_CASE("an FFN's roles are those of its parameters", "[torch]") {
+  for (const auto& [name, config] : all_ffns()) {
+    INFO(name);
+    const auto ffn = modules::make_ffn(1, kModel, config, 0);
+    const modules::ParameterRow row(*ffn, torch::kFloat64);
+    std::set<std::string> found, said;
+    for (const auto& entry : row.entries()) {
+      if (entry.role != Role::buffer) found.insert(role_name(entry.role));
+    }
+    for (const Role role : std::visit([](const auto& kind) { return kind.roles(); }, config)) said.insert(role_name(role));
+    CHECK(said == found);
   }
 }
 

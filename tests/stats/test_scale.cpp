@@ -42,7 +42,7 @@ TEST_CASE("the scale follows from the kind of metric and says why") {
   CHECK(choose_scale(MetricKind::time_to_target, a, b).test == PairedTest::signed_rank);
   const Scale missing = choose_scale(MetricKind::minimised, gap, b);
   CHECK(missing.test == PairedTest::signed_rank);
-  CHECK(missing.reason == "ranks of the log ratio, because 1 of 6 runs have no value");
+  CHECK(missing.reason == "ranks of the log ratio, because 1 of 6 runs has no value");
   CHECK_THROWS_WITH(choose_scale(MetricKind::minimised, a, {1.0}), "scale: 3 runs of the variant against 1 of the reference");
 }
 

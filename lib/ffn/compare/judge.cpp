@@ -116,8 +116,8 @@ void note_shared_seeds(Comparison& out) {
       const double apart = std::hypot(stats::standard_deviation(a), stats::standard_deviation(b));
       const double share = apart > 0 ? std::pow(stats::standard_deviation(differences) / apart, 2) : 1;
       out.notes.push_back(
-          counted(differences.size(), "seed") + " stand on both sides of " + pair.value + " and " + pair.reference +
-          ", others on one: so nothing is paired. With the same seeds in all variants (an empty metric where a run failed), pairing " +
+          pair.value + " and " + pair.reference + " share " + counted(differences.size(), "seed") +
+          ", but not all, so runs are not paired. With the same seeds in all variants (an empty metric where a run failed), pairing " +
           (share < 0.9 ? "would need about " + number_text_of(100 * share, 2) + " % of the runs" : "would save few runs"));
       return;
     }

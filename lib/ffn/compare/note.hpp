@@ -49,7 +49,7 @@ constexpr Note kSeconds{
     "flops_to_target"};
 constexpr Note kUnmeasured{"{} is not measured with {} = {}, and not compared there"};
 constexpr Note kNoValue{"no run has a value of {}"};
-constexpr Note kScaleAsked{"compared {}, as compare.scale asks"};
+constexpr Note kScaleAsked{"compared {} (scale {})"};
 constexpr Note kRatios{"compared as ratios, because {} is positive in all runs{}"};
 constexpr Note kDifferences{"compared as differences, because {} is not positive in all runs"};
 constexpr Note kByRanks{"by ranks: {}"};

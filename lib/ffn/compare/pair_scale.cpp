@@ -81,9 +81,9 @@ stats::Scale PairScale::of_pair(const std::vector<stats::Outcome>& variant, cons
   const auto has_value = [](const stats::Outcome& run) { return run.has_value(); };
   const bool complete =
       std::all_of(variant.begin(), variant.end(), has_value) && std::all_of(reference.begin(), reference.end(), has_value);
-  if (asked_ == "ranks") return {values_, PairedTest::signed_rank, "ranks, as compare.scale asks"};
+  if (asked_ == "ranks") return {values_, PairedTest::signed_rank, "ranks, the scale that was asked for"};
   if (!complete) return scale;  // there is no mean
-  return {values_, PairedTest::sign_flip_of_mean, asked_ + ", as compare.scale asks"};
+  return {values_, PairedTest::sign_flip_of_mean, asked_ + ", the scale that was asked for"};
 }
 
 void note_scale(const std::string& asked, Comparison& c) {
@@ -102,7 +102,7 @@ void note_scale(const std::string& asked, Comparison& c) {
   });
   if (pairs == 0) return;
   const std::string form = c.as_ratios ? "ratios" : "differences";
-  if (asked != "auto") add_note(note::kScaleAsked, {(asked == "ranks" ? "by ranks of " : "as ") + form}, c);
+  if (asked != "auto") add_note(note::kScaleAsked, {(asked == "ranks" ? "by ranks of " : "as ") + form, asked}, c);
   else if (values == 0) add_note(note::kNoValue, {c.metric}, c);
   else if (c.as_ratios) add_note(note::kRatios, {c.metric, missing > 0 ? " that have a value" : ""}, c);
   else if (!c.higher_is_better) add_note(note::kDifferences, {c.metric}, c);

@@ -355,8 +355,12 @@ RunColumns infer_columns(const RunColumns& asked, RunRows& rows, const TakenValu
                   "val_loss val_bpb val_bits_per_byte validation_loss valid_loss eval_loss best_val_loss test_loss val_ppl val_perplexity "
                   "val_accuracy val_acc eval_accuracy test_accuracy test_acc loss bpb accuracy acc score reward",
                   "--metric");
-  if (out.metric.empty())
-    throw UsageError("no column is named as a metric usually is", "--metric COLUMN names it; columns here: " + join(rows.columns));
+  if (out.metric.empty()) {
+    const bool has_names = std::none_of(rows.columns.begin(), rows.columns.end(), [](const auto& name) { return number_in(name); });
+    throw UsageError("no column has a usual name of a metric, such as val_loss or accuracy",
+                     (has_names ? "" : "the first line has to name the columns, as act,seed,val_loss does; ") +
+                         ("--metric COLUMN names the metric; columns here: " + join(rows.columns)));
+  }
   out.seed = find_column(rows, asked.seed, "seed random_seed rng_seed run_seed", "--seed");
   if (asked.seed.empty() && !out.seed.empty() && rows.rows.size() > 1 && !varies(rows, out.seed)) {
     rows.notes.push_back("\"" + out.seed + "\" is the same in all rows and tells no runs apart");
@@ -372,8 +376,8 @@ RunColumns infer_columns(const RunColumns& asked, RunRows& rows, const TakenValu
   if (out.by.empty() && !rows.rows.empty()) {
     const std::string name = find_column(rows, "", "name run_name runname run", "");
     if (name.empty() || !split_names(rows, name, out))
-      throw UsageError("no column is named as variants usually are",
-                       "--by COLUMN says what is compared; columns here: " + join(rows.columns));
+      throw UsageError("no column has a usual name of variants, such as act, variant or model",
+                       "--by COLUMN says what is compared, or give one file for each variant; columns here: " + join(rows.columns));
   }
   if (!out.state.empty() && std::any_of(rows.rows.begin(), rows.rows.end(), [&](const Cells& row) {
         return state_of(row[index_of(rows, out.state)]) == RunState::interrupted;

@@ -59,7 +59,9 @@ std::string key_remedy(const Json& tree, const std::string& section, const std::
   std::string dotted = key;
   std::replace(dotted.begin(), dotted.end(), '/', '.');
   if (dotted != key && std::find(all.begin(), all.end(), dotted) != all.end()) return "; did you mean " + dotted + "?";
-  const std::string near = did_you_mean(key, names), elsewhere = did_you_mean_path(key);
+  std::vector<std::string> known = names;
+  if (section.empty()) known.insert(known.end(), all.begin(), all.end());  // a study's keys, too
+  const std::string near = did_you_mean(key, known), elsewhere = did_you_mean_path(key);
   return !elsewhere.empty() ? elsewhere : !near.empty() ? near : "; known here: " + join(names);
 }
 

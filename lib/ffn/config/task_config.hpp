@@ -130,12 +130,12 @@ using TaskConfig =
 
 /// The kind of the task's targets; known without its data.
 Target target_of(const TaskConfig& task);
-/// Whether the trained model writes text.
 /// Whether a task's inputs are tokens.
 bool has_tokens(const TaskConfig& task);
 /// Positions of one of its examples.
 std::int64_t positions_of(const TaskConfig& task);
 
+/// Whether the trained model writes text.
 inline bool writes_text(const TaskConfig& task) { return std::holds_alternative<TextConfig>(task); }
 
 /// Why a model of this task cannot have model.tie: a clause for a message; empty where its classes are its tokens, as of a text.

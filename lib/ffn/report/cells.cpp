@@ -18,7 +18,7 @@ std::optional<Effect> effect_of(const PairResult& pair) {
 
 bool has_wide_centres(const Comparison& c) {
   return c.as_ratios && any_group(c, [](const GroupResult& g) {
-           return g.centre && !g.centre->interval.unbounded() && g.centre->interval.high > 1.5 * g.centre->interval.low;
+           return g.centre && std::isfinite(g.centre->interval.high) && g.centre->interval.high > 1.5 * g.centre->interval.low;
          });
 }
 

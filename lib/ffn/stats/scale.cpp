@@ -55,6 +55,10 @@ PairedValues choose_values(MetricKind kind, const std::vector<Outcome>& runs) {
   return kind == MetricKind::minimised && positive ? PairedValues::log_ratio : PairedValues::difference;
 }
 
+std::string missing_text(std::size_t missing, std::size_t runs) {
+  return std::to_string(missing) + " of " + std::to_string(runs) + " runs " + (missing == 1 ? "has" : "have") + " no value";
+}
+
 Scale choose_test(MetricKind kind, PairedValues values, const std::vector<Outcome>& variant, const std::vector<Outcome>& reference) {
   check_pairs(variant, reference);
   if (kind == MetricKind::time_to_target)
@@ -64,7 +68,7 @@ Scale choose_test(MetricKind kind, PairedValues values, const std::vector<Outcom
 
   std::ostringstream reason;
   if (missing > 0) {
-    reason << of << ", because " << missing << " of " << 2 * variant.size() << " runs have no value";
+    reason << of << ", because " << missing_text(missing, 2 * variant.size());
     return {values, PairedTest::signed_rank, reason.str()};
   }
   const std::vector<double> d = advantages(kind, values, variant, reference);

@@ -36,6 +36,9 @@ TestRule test_rule(MetricKind kind);
 /// Log ratios for a minimised metric whose values are all positive, otherwise raw differences. A comparison asks it once, of all its runs.
 PairedValues choose_values(MetricKind kind, const std::vector<Outcome>& runs);
 
+/// "1 of 6 runs has no value", as a reason for ranks.
+std::string missing_text(std::size_t missing, std::size_t runs);
+
 /// On values that are chosen: ranks for times, where a run has no value, and where tail_rule says so of the differences on that scale;
 /// otherwise the mean. Means ask who has fewer disasters, ranks who is better on a typical seed. Throws if the lengths differ or are 0.
 Scale choose_test(MetricKind kind, PairedValues values, const std::vector<Outcome>& variant, const std::vector<Outcome>& reference);

@@ -270,10 +270,10 @@ PairedResult compare_unpaired(const std::vector<Outcome>& variant, const std::ve
     out.ties = out.num_seeds;
   if (ranks || !complete || has_heavy_tail(sides)) {
     out.test = PairedTest::rank_sum;
-    out.test_reason = !complete ? "rank sums, because " + std::to_string(out.missing_variant + out.missing_reference) + " of " +
-                                      std::to_string(variant.size() + reference.size()) + " runs have no value"
-                      : ranks ? "rank sums, as asked"
-                              : "rank sums, because of a heavy tail";
+    out.test_reason =
+        !complete ? "rank sums, because " + missing_text(out.missing_variant + out.missing_reference, variant.size() + reference.size())
+        : ranks   ? "rank sums, as asked"
+                  : "rank sums, because of a heavy tail";
     test_ranks(sides, options, out);
   } else {
     out.test = PairedTest::permutation_of_means;

@@ -9,6 +9,7 @@ struct LowRankConfig : FfnSize {
   static constexpr const char* kDoc = "A plain FFN whose first map has a low rank: φ(x A B + b₁) W₂ + b₂ (Sainath et al. 2013).";
   std::int64_t rank = 2;
   void describe(FieldVisitor& v);
+  std::vector<Role> roles() const { return {Role::other, Role::up, Role::down}; }
 };
 
 '''),

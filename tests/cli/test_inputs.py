@@ -296,6 +296,10 @@ class Library(Program):
         self.bench(FFN_TRAIN_ENGINE=str(cut))
         self.assertIn("no absolute path", self.bench(FFN_TRAIN_ENGINE="libffn_torch.so"))
 
+    def test_layers_that_fit_no_memory_are_refused_before_they_are_made(self):
+        if not (PROGRAM.parent / "libffn_torch.so").exists():
+            self.skipTest("no libffn_torch.so beside the program")
+        self.refused(1, "bench", "ffn", "--d-model", str(1 << 18), says="not enough memory: ")
 
     @unittest.skipUnless(os.geteuid() == 0 and shutil.which("unshare"), "needs root, to do without /proc")
     def test_without_proc_the_library_is_not_taken_from_the_current_directory(self):

@@ -275,6 +275,10 @@ class Planning(Program):
         self.assertIn("1 cohort on 1 worker", " ".join(self.ok("plan", "xor", "-j", "3", "--no-probe").stdout.split()))
         self.assertIn("on 3 workers;", " ".join(self.ok("plan", "xor", "seeds=6", "-j", "3", "--no-probe").stdout.split()))
 
+    def test_a_key_that_has_gone_names_what_stands_in_its_place(self):
+        self.refused(2, "validate", "xor", "compute.tf32=true", says="; compute.precision=tf32 asks for it")
+        self.refused(2, "validate", "xor", "log.tensorboard=true", says="; scripts/to_tensorboard DIR LOGDIR")
+
     def test_an_override_is_shown_with_the_codes_of_what_cannot_be_shown(self):
         self.refused(2, "plan", "xor", "name=a\033[31mb", says=r"override 'name=a\x1b[31mb'")
 

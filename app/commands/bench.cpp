@@ -142,8 +142,8 @@ void add_bench(CommandLine program, CommonOptions& common) {
   command.option("groups", request->groups, "product, ffn or steps; all by default").one_of({"product", "ffn", "steps"});
   command.option("--seconds", request->seconds, "time to spend on each figure").real_in(0.001, 60.0).shows_default();
   auto& compute = request->compute;
-  command.option("--d-model", request->d_model, "feed-forward layers of this width alone").integer_in(1, 1 << 20).type("D");
-  command.option("--d-ff", request->d_ff, "their hidden width; 4·D by default").integer_in(1, 1 << 22).type("F");
+  command.option("--d-model", request->d_model, "feed-forward layers of this width alone").integer_in(1, 1 << 18).type("D");
+  command.option("--d-ff", request->d_ff, "their hidden width; 4·D by default").integer_in(1, 1 << 20).type("F");
   command.option("--tokens", request->tokens, "tokens of a pass of them").integer_in(1, 1 << 24).shows_default();
   command.option("--device", compute.device, "where: cpu, cuda or cuda:N").shows_default();
   command.option("--precision", compute.precision, "as compute.precision").one_of({"float32", "tf32", "bfloat16"}).shows_default();

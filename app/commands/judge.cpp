@@ -100,7 +100,7 @@ void add_judge(CommandLine program, CommonOptions& common) {
       .one_of({"settled"})
       .type("DESIGN");
   command.option("--max", options->maximum, "runs of each variant at most, in a design").integer_in(8, 10000).type("N");
-  command.option("-o,--out", question.record_directory, "keeps the record of looks there; beside the first file otherwise")
+  command.option("-o,--out", question.record_directory, "keeps the record of looks there; beside the first file by name otherwise")
       .directory()
       .type("DIR");
   command.flag("--plan", options->plan, "how many runs an effect needs");

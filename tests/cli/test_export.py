@@ -248,6 +248,9 @@ module("tensorboard.plugins.hparams", api_pb2=Message(STATUS_SUCCESS=1, STATUS_F
             found = [(event["step"], {value["tag"]: value["simple_value"] for value in event["summary"]["value"]}) for event in evaluations]
             self.assertEqual(str(found), str(expected))  # as text: NaN is then itself
             self.assertEqual(end["summary"]["value"][0]["metadata"], 2)
+        with open(self.runs("runs/diverging")[0] / "metrics.jsonl", "a") as file:
+            file.write('{"step"')
+        self.upload("to_tensorboard")  # without the run that is damaged
 
     def test_mlflow_gets_every_value(self):
         (self.tmp / "fake/mlflow").mkdir(parents=True)

@@ -275,6 +275,10 @@ class Planning(Program):
         self.assertIn("1 cohort on 1 worker", " ".join(self.ok("plan", "xor", "-j", "3", "--no-probe").stdout.split()))
         self.assertIn("on 3 workers;", " ".join(self.ok("plan", "xor", "seeds=6", "-j", "3", "--no-probe").stdout.split()))
 
+    def test_a_key_that_has_gone_names_what_stands_in_its_place(self):
+        self.refused(2, "validate", "xor", "compute.tf32=true", says="; compute.precision=tf32 asks for it")
+        self.refused(2, "validate", "xor", "log.tensorboard=true", says="; scripts/to_tensorboard DIR LOGDIR")
+
     def test_an_override_is_shown_with_the_codes_of_what_cannot_be_shown(self):
         self.refused(2, "plan", "xor", "name=a\033[31mb", says=r"override 'name=a\x1b[31mb'")
 
@@ -296,6 +300,10 @@ class Library(Program):
         self.bench(FFN_TRAIN_ENGINE=str(cut))
         self.assertIn("no absolute path", self.bench(FFN_TRAIN_ENGINE="libffn_torch.so"))
 
+    def test_layers_that_fit_no_memory_are_refused_before_they_are_made(self):
+        if not (PROGRAM.parent / "libffn_torch.so").exists():
+            self.skipTest("no libffn_torch.so beside the program")
+        self.refused(1, "bench", "ffn", "--d-model", str(1 << 18), says="not enough memory: ")
 
     @unittest.skipUnless(os.geteuid() == 0 and shutil.which("unshare"), "needs root, to do without /proc")
     def test_without_proc_the_library_is_not_taken_from_the_current_directory(self):

@@ -58,7 +58,9 @@ class Tables(JudgeTest):
         self.write("new.csv", "val_loss\n" + "\n".join(NEW) + "\n")
         pair, answer = self.pair("old.csv", "new.csv")
         self.assertEqual((pair["value"], pair["reference"]), ("new", "old"))
-        self.assertTrue((self.tmp / "old.csv.looks.json").exists())
+        self.assertTrue((self.tmp / "new.csv.looks.json").exists())
+        self.write("new.csv", "val_loss\n" + "\n".join(NEW + ["3.27"]) + "\n")
+        self.assertIn("came after the look", self.judged("new.csv", "old.csv", "--reference", "old")["qualification"])
 
     def test_a_failed_run_leaves_the_digits_that_tell_variants_apart(self):
         rows = "".join(f"relu,{k},{2.306 + k / 1000}\nrelu2,{k},{2.266 + k / 1000}\n" for k in range(5))
@@ -162,6 +164,14 @@ class Tables(JudgeTest):
         self.assertIn("no rows", self.fails(3, "judge", self.write("empty.csv", "act,val_loss\n")))
         self.assertIn("no run has a number", self.fails(3, "judge", self.write("none.csv", "act,val_loss\na,\nb,\n")))
         self.assertIn("no.csv", self.fails(3, "judge", "no.csv"))
+        self.assertRegex(self.fails(3, "judge", self.write("one.csv", "act,seed,val_loss\na,1,3\na,1.0,4\n")), "one.csv:2 and .*one.csv:3 are both of act a")
+        self.assertIn("and 970 more", self.fails(2, "judge", self.write("wide.csv", ",".join(f"c{k}" for k in range(1000)) + "\n" + "," * 999 + "x\n")))
+        self.write("sparse.jsonl", "".join(f'{{"act":"{"ab"[k % 2]}","val_loss":{k},"k{k}":1}}\n' for k in range(9000)))
+        self.assertRegex(self.fails(3, "judge", "sparse.jsonl"), r"sparse.jsonl:\d+: a table of \d+ columns has too many rows")
+
+    def test_names_command_no_terminal(self):
+        self.write("runs.csv", paired(8).replace("relu2", "\x1b[31mrelu2"))
+        self.assertNotIn("\x1b", self.ok("judge", "runs.csv").stdout)
         self.assertIn("bad.jsonl:2: no JSON", self.fails(3, "judge", self.write("bad.jsonl", '{"act":"a","val_loss":1}\n{"act":\n')).replace(str(self.tmp) + "/", ""))
 
     def test_columns_that_do_not_vary_say_nothing(self):
@@ -275,15 +285,37 @@ class LooksTest(JudgeTest):
         self.write("runs.csv", paired(12))
         self.assertIn("declared after a look", self.judged("runs.csv", "--design", "settled")["qualification"])
 
-    def test_unpaired_runs_of_a_design_go_in_the_order_of_their_rows(self):
+    def test_unpaired_runs_of_a_design_are_paired_at_random(self):
         draw = random.Random(5)
         rows = [f"{name},{draw.gauss(3, 0.01) - (name == 'new') * 0.05:.5f}" for _ in range(12) for name in ("old", "new")]
         self.write("runs.csv", "variant,val_loss\n" + "\n".join(rows) + "\n")
         pair, answer = self.pair("runs.csv", "--design", "settled", "--max", "16")
         self.assertEqual((pair["verdict"], pair["seeds"]), ("better", 12))
-        self.assertIn("Paired in the order of their rows", answer["answer"])
+        self.assertIn("Paired at random", answer["answer"])
         self.write("runs.csv", "variant,val_loss\n" + "\n".join(reversed(rows)) + "\n")
-        self.assertIn("Rows have changed", self.judged("runs.csv")["qualification"])
+        again, answer = self.pair("runs.csv")
+        self.assertEqual((again, answer["qualification"]), (pair, ""))
+
+    def test_a_table_sorted_by_its_metric_makes_nothing_sure(self):
+        draw = random.Random(3)
+        sure = 0
+        for k in range(20):  # without any difference: pairs of the best, the second best, ... were sure in 26 of 40
+            rows = sorted((draw.gauss(3, 0.01), name) for name in ("old", "new") for _ in range(16))
+            self.write(f"{k}.csv", "variant,val_loss\n" + "".join(f"{name},{value:.6f}\n" for value, name in rows))
+            sure += self.pair(f"{k}.csv", "--design", "settled", "--max", "16")[0]["verdict"] in ("better", "worse")
+        self.assertLessEqual(sure, 4)
+
+    def test_two_looks_at_once_are_two_looks(self):
+        self.write("runs.csv", paired(4000))
+        asked = [subprocess.Popen([PROGRAM, "judge", "runs.csv", "--json", *more], stdout=subprocess.PIPE, cwd=self.tmp) for more in ([], ["--scale", "ranks"])]
+        said = [json.loads(one.communicate()[0])["qualification"] for one in asked]
+        self.assertEqual(sorted(bool(text) for text in said), [False, True], said)
+
+    def test_a_link_to_a_table_is_the_table(self):
+        self.write("runs.csv", paired(8))
+        os.symlink("runs.csv", self.tmp / "link.csv")
+        self.judged("runs.csv")
+        self.assertIn("Another question", self.judged("link.csv", "--scale", "ranks")["qualification"])
 
     # nanochat #807: "p = .0006 at 7 runs a side, gone at 12, equal means at 20". Null studies in which the first seven look that good.
     def test_a_difference_that_seven_runs_show_and_twelve_do_not(self):
@@ -313,7 +345,7 @@ class LooksTest(JudgeTest):
         pair, answer = self.pair("looked.csv")
         self.assertEqual(pair["verdict"], "undecided")
         self.ok("judge", "declared.csv", "--design", "settled", "--max", "24")
-        for n in (7, 12, 20):
+        for n in (7, 8, 12, 20):
             self.write("declared.csv", rows(n))
             pair, answer = self.pair("declared.csv")
             self.assertIn(pair["verdict"], ("too few seeds", "undecided"))

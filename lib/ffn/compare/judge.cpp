@@ -6,6 +6,7 @@
 #include <set>
 
 #include "ffn/base/files.hpp"
+#include "ffn/base/hash.hpp"
 #include "ffn/base/suggest.hpp"
 #include "ffn/compare/looks.hpp"
 #include "ffn/compare/run_keys.hpp"
@@ -124,13 +125,13 @@ void note_shared_seeds(Comparison& out) {
   }
 }
 
-std::string pairing_text(const Comparison& c, bool in_order) {
+std::string pairing_text(const Comparison& c, bool is_drawn) {
   std::vector<const PairResult*> pairs;
   for (const auto& facet : c.facets) {
     for (const auto& pair : facet.pairs) pairs.push_back(&pair);
   }
   if (pairs.empty()) return "";
-  if (!c.unpaired) return in_order ? "Paired in the order of their rows." : "Paired by seed.";
+  if (!c.unpaired) return is_drawn ? "Paired at random." : "Paired by seed.";
   const auto& first = pairs[0]->paired;
   const std::string test =
       std::string(first.exact_p ? "exact " : "") + (first.test == stats::PairedTest::rank_sum ? "rank-sum test" : "permutation test");
@@ -152,9 +153,11 @@ bool is_stream(const std::string& file) {
   return file == "-" || (path_exists(file) && type_of(file) != std::filesystem::file_type::regular);
 }
 
+// Named in another order or by a link, files have the same record.
 std::filesystem::path record_path(const JudgeQuestion& question) {
-  const std::filesystem::path first =
-      is_stream(question.files[0]) ? std::filesystem::path("stdin") : std::filesystem::path(question.files[0]);
+  std::filesystem::path first = *std::min_element(question.files.begin(), question.files.end());
+  if (is_stream(first)) first = "stdin";
+  else if (path_exists(first) && link_type_of(first) == std::filesystem::file_type::symlink) first = std::filesystem::canonical(first);
   if (!question.record_directory.empty()) return std::filesystem::path(question.record_directory) / (first.filename().string() + kLooksEnd);
   return first.string() + kLooksEnd;
 }
@@ -167,22 +170,33 @@ std::string schedule_text(std::size_t maximum, std::size_t done) {
   return sizes.empty() ? "" : join(sizes);
 }
 
-// In a design runs follow each other: by seed, in the order that the record keeps, where one side has all seeds of the other; otherwise as
-// their rows do, and `texts` get their numbers. Returns whether they do.
+// In a design runs follow each other in the order that the record keeps: by seed where one side has all seeds of the other, otherwise
+// drawn by a hash, because the order of rows may tell of their values: trackers sort tables. Returns whether it is drawn.
 bool number_in_order(std::vector<FoundRun>& runs, const std::string& by, bool has_seeds, Looks& looks, std::vector<std::string>& texts) {
   const bool by_seed = has_seeds && all_pairs_of_seeds(seeds_of(runs, by), is_within);
-  std::map<std::int64_t, std::int64_t> numbers;
-  if (by_seed) {
-    Seeds seeds;
-    for (const auto& run : runs) seeds.insert(run.seed);
-    for (const auto seed : looks.order(seeds)) numbers.emplace(seed, static_cast<std::int64_t>(numbers.size()));
-  }
-  std::map<std::pair<std::vector<std::string>, std::string>, std::int64_t> counts;
+  std::map<std::string, std::size_t> alike;
+  std::multimap<std::int64_t, FoundRun*> places;
+  Seeds known;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     auto& run = runs[i];
-    run.seed = by_seed ? numbers.at(run.seed) : counts[{facet_of(run, by), run.variant}]++;
-    if (!by_seed) texts[i] += " " + std::to_string(run.seed);
+    if (!by_seed) {
+      texts[i] += " drawn";
+      const std::string hash = sha256_hex(texts[i] + std::to_string(alike[texts[i]]++));
+      run.seed = std::stoll(hash.substr(0, 15), nullptr, 16);
+    }
+    known.insert(run.seed);
+    places.emplace(run.seed, &run);
     if (run.state == RunState::failed) run.state = RunState::diverged;  // one that failed is not trained again, as ours are
+  }
+  std::map<std::pair<std::vector<std::string>, std::string>, std::int64_t> counts;
+  std::int64_t number = 0;
+  for (const auto place : looks.order(known)) {
+    const auto [begin, end] = places.equal_range(place);
+    for (auto at = begin; at != end; ++at) {
+      auto& run = *at->second;
+      run.seed = by_seed ? number : counts[{facet_of(run, by), run.variant}]++;
+    }
+    ++number;
   }
   return !by_seed;
 }
@@ -201,6 +215,9 @@ JudgeAnswer judge_files(const JudgeQuestion& question) {
   const bool is_piped = std::any_of(question.files.begin(), question.files.end(), is_stream);
   const bool records = !is_piped || !question.record_directory.empty();
   if (!question.record_directory.empty()) make_directories(question.record_directory);
+  const bool is_there = is_piped || path_exists(question.files[0]);
+  RunRows rows;
+  if (is_there || !question.maximum) rows = read_run_rows(question.files);
   std::optional<Looks> looks;
   if (records) looks.emplace(record_path(question));
   if (question.maximum) {
@@ -208,9 +225,6 @@ JudgeAnswer judge_files(const JudgeQuestion& question) {
     looks->declare({*question.maximum, 0});
   }
   const auto design = looks ? looks->design() : std::nullopt;
-  const bool is_there = is_piped || path_exists(question.files[0]);
-  RunRows rows;
-  if (is_there || !question.maximum) rows = read_run_rows(question.files);
   if (rows.rows.empty() && question.maximum) {
     looks->write();
     return {std::nullopt,
@@ -238,9 +252,9 @@ JudgeAnswer judge_files(const JudgeQuestion& question) {
   auto runs = judged.runs;
   std::vector<std::string> texts;
   for (const auto& run : runs) texts.push_back(record_text_of(run, judged.has_seeds));
-  bool in_order = false;
+  bool is_drawn = false;
   if (design) {
-    in_order = number_in_order(runs, by, judged.has_seeds, *looks, texts);
+    is_drawn = number_in_order(runs, by, judged.has_seeds, *looks, texts);
     request.sequential = SequentialRequest{{design->maximum}, design->comparisons};
   } else {
     request.unpaired = !judged.has_seeds || !all_pairs_of_seeds(seeds_of(runs, by), [](const Seeds& a, const Seeds& b) { return a == b; });
@@ -251,7 +265,7 @@ JudgeAnswer judge_files(const JudgeQuestion& question) {
   c.notes.insert(c.notes.end(), rows.notes.begin(), rows.notes.end());
   note_worst(judged, c);
   if (c.unpaired && judged.has_seeds) note_shared_seeds(c);
-  c.pairing = pairing_text(c, in_order);
+  c.pairing = pairing_text(c, is_drawn);
 
   std::string reason;
   if (looks) {

@@ -16,7 +16,7 @@ struct JudgeQuestion {
   std::string take = "last";
   CompareConfig config;                ///< reference, alpha, min_effect, scale and pairs
   std::optional<std::size_t> maximum;  ///< of a sequential design that is declared now
-  std::string record_directory;        ///< of the record of looks; empty: beside the first file
+  std::string record_directory;        ///< of the record of looks; empty: beside the first file by name
 };
 
 /// An answer, or the declaration of a design before there are runs.
@@ -26,7 +26,7 @@ struct JudgeAnswer {
 };
 
 /// Runs are paired by seed if all variants have the same seeds; otherwise they are not paired (stats/unpaired.hpp). In a sequential design
-/// runs are paired by seed, or in the order of their rows. Throws UsageError and DataError as run_table.hpp does, and where there are no
+/// runs are paired by seed, or at random. Throws UsageError and DataError as run_table.hpp does, and where there are no
 /// runs.
 JudgeAnswer judge_files(const JudgeQuestion& question);
 

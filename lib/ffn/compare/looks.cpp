@@ -8,6 +8,7 @@
 #include "ffn/base/hash.hpp"
 #include "ffn/base/suggest.hpp"
 #include "ffn/store/run_record.hpp"
+#include "ffn/store/study_file.hpp"
 
 namespace ffn {
 
@@ -46,7 +47,10 @@ std::string counted_rows(std::size_t n) { return std::to_string(n) + (n == 1 ? "
 
 }  // namespace
 
-Looks::Looks(std::filesystem::path path) : path_(std::move(path)), record_(Json{{"kind", kKind}, {"looks", Json::array()}}) {
+Looks::Looks(std::filesystem::path path)
+    : path_(std::move(path)),
+      directory_(wait_for_directory(path_.has_parent_path() ? path_.parent_path() : ".")),
+      record_(Json{{"kind", kKind}, {"looks", Json::array()}}) {
   const auto text = read_file_if_there(path_, "record of looks", ExitCode::data, kMostLookBytes);
   if (!text) return;
   const Json json = parse_json(*text);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "ffn/base/descriptor.hpp"
 #include "ffn/base/json.hpp"
 
 namespace ffn {
@@ -22,7 +23,7 @@ struct DeclaredDesign {
 
 class Looks {
  public:
-  /// Reads the record, if there is one; throws DataError where it is damaged.
+  /// Reads the record, if there is one; throws DataError where it is damaged. Another process that looks waits until this one is gone.
   explicit Looks(std::filesystem::path path);
 
   const std::filesystem::path& path() const { return path_; }
@@ -43,6 +44,7 @@ class Looks {
 
  private:
   std::filesystem::path path_;
+  Descriptor directory_;
   JsonValue record_;
 };
 

@@ -21,6 +21,7 @@ namespace {
 
 using Cells = std::vector<std::string>;
 constexpr std::uintmax_t kMostTableBytes = std::uintmax_t{1} << 28;
+constexpr std::size_t kMostCells = std::size_t{1} << 25;
 
 std::string lower(std::string text) {
   for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -86,11 +87,14 @@ class RowCollector {
     for (const auto& [name, cell] : cells) {
       const auto [at, is_new] = index_.emplace(name, out_.columns.size());
       if (is_new) {
-        out_.columns.push_back(name);
+        out_.columns.push_back(with_codes(name));
         row.emplace_back();
       }
-      row[at->second] = cell;
+      row[at->second] = with_codes(cell);
     }
+    if ((out_.rows.size() + 1) * out_.columns.size() > kMostCells)
+      throw DataError(place + ": a table of " + std::to_string(out_.columns.size()) + " columns has too many rows",
+                      "keep the columns of variants, seeds and the metric");
     out_.rows.push_back(std::move(row));
     out_.places.push_back(place);
   }
@@ -187,6 +191,13 @@ std::size_t index_of(const RunRows& rows, const std::string& column) {
   return static_cast<std::size_t>(std::find(rows.columns.begin(), rows.columns.end(), column) - rows.columns.begin());
 }
 
+std::string columns_here(const RunRows& rows) {
+  constexpr std::size_t kNamed = 30;
+  const auto named = std::min(kNamed, rows.columns.size());
+  return "columns here: " + join(Cells(rows.columns.begin(), rows.columns.begin() + static_cast<std::ptrdiff_t>(named))) +
+         (rows.columns.size() > named ? " and " + std::to_string(rows.columns.size() - named) + " more" : "");
+}
+
 // The column that was named, or else the first of the usual names; "" where there is none.
 std::string find_column(const RunRows& rows, const std::string& asked, const std::string& usual, const char* option) {
   if (!asked.empty()) {
@@ -195,8 +206,7 @@ std::string find_column(const RunRows& rows, const std::string& asked, const std
     std::copy_if(rows.columns.begin(), rows.columns.end(), std::back_inserter(alike),
                  [&](const std::string& name) { return plain_name(name) == plain_name(asked); });
     if (alike.size() == 1) return alike[0];
-    throw UsageError(std::string(option) + ": no column \"" + asked + "\"" + did_you_mean(asked, rows.columns),
-                     "columns here: " + join(rows.columns));
+    throw UsageError(std::string(option) + ": no column \"" + asked + "\"" + did_you_mean(asked, rows.columns), columns_here(rows));
   }
   for (const auto& name : words_of(usual)) {
     for (const auto& column : rows.columns) {
@@ -359,7 +369,7 @@ RunColumns infer_columns(const RunColumns& asked, RunRows& rows, const TakenValu
     const bool has_names = std::none_of(rows.columns.begin(), rows.columns.end(), [](const auto& name) { return number_in(name); });
     throw UsageError("no column has a usual name of a metric, such as val_loss or accuracy",
                      (has_names ? "" : "the first line has to name the columns, as act,seed,val_loss does; ") +
-                         ("--metric COLUMN names the metric; columns here: " + join(rows.columns)));
+                         ("--metric COLUMN names the metric; " + columns_here(rows)));
   }
   out.seed = find_column(rows, asked.seed, "seed random_seed rng_seed run_seed", "--seed");
   if (asked.seed.empty() && !out.seed.empty() && rows.rows.size() > 1 && !varies(rows, out.seed)) {
@@ -377,14 +387,14 @@ RunColumns infer_columns(const RunColumns& asked, RunRows& rows, const TakenValu
     const std::string name = find_column(rows, "", "name run_name runname run", "");
     if (name.empty() || !split_names(rows, name, out))
       throw UsageError("no column has a usual name of variants, such as act, variant or model",
-                       "--by COLUMN says what is compared, or give one file for each variant; columns here: " + join(rows.columns));
+                       "--by COLUMN says what is compared, or give one file for each variant; " + columns_here(rows));
   }
   if (!out.state.empty() && std::any_of(rows.rows.begin(), rows.rows.end(), [&](const Cells& row) {
         return state_of(row[index_of(rows, out.state)]) == RunState::interrupted;
       }))
     out.state.clear();  // a column of another meaning
   if (take.kind == TakenValue::Kind::target && out.step.empty())
-    throw UsageError("--take target needs a column of steps", "--step COLUMN names it; columns here: " + join(rows.columns));
+    throw UsageError("--take target needs a column of steps", "--step COLUMN names it; " + columns_here(rows));
   if (!out.higher_is_better) out.higher_is_better = usual_direction(out.metric);
   if (!out.higher_is_better) throw UsageError("whether a higher " + out.metric + " is better is not known", "say --higher or --lower");
   for (const auto& [column, option] : {std::pair(out.by, "--by"), std::pair(out.seed, "--seed")}) {
@@ -424,7 +434,11 @@ std::vector<RowsOfRun> group_rows(const RunRows& rows, const RunColumns& columns
     if (seed < none && stands_for_gap(row[seed]))
       throw DataError(rows.places[i] + ": " + columns.seed + " is empty", "each row has its seed");
     RowsOfRun one{row[by], seed < none ? row[seed] : "", {}, {i}};
-    Cells key{one.variant, seed < none ? one.seed : run < none && has_steps ? row[run] : has_steps ? "" : std::to_string(i)};
+    const auto number = whole_number(one.seed);  // 1 and 1.0 are one seed
+    Cells key{one.variant, seed < none               ? (number ? std::to_string(*number) : one.seed)
+                           : run < none && has_steps ? row[run]
+                           : has_steps               ? ""
+                                                     : std::to_string(i)};
     for (const auto& facet : columns.facets) key.push_back(row[index_of(rows, facet)]);
     one.facets.assign(key.begin() + 2, key.end());
     const auto [at, is_new] = place.emplace(key, out.size());

@@ -51,6 +51,8 @@ std::string key_remedy(const Json& tree, const std::string& section, const std::
   if (const auto owners = kinds.find(key); owners != kinds.end())
     return "; only kind " + join(owners->second, " or ") + " has it" +
            (tree.contains("sweep") ? "; where kinds vary, each takes its own keys in sweep.include" : "");
+  if (section == "/compute" && key == "tf32") return "; compute.precision=tf32 asks for it";
+  if (section == "/log" && key == "tensorboard") return "; scripts/to_tensorboard DIR LOGDIR writes event files, also while runs train";
   const auto& all = override_paths();
   if (const auto meant = paths_ending_in(key); section == "/sweep" && meant.size() == 1)
     return "; keys that vary go into \"sweep\": {\"grid\": {\"" + meant[0] + "\": [...]}}";

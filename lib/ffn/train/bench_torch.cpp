@@ -7,6 +7,7 @@
 #include <chrono>
 #include <fstream>
 
+#include "ffn/base/error.hpp"
 #include "ffn/config/accounting.hpp"
 #include "ffn/formula/named_formulas.hpp"
 #include "ffn/kernels/kernels.hpp"
@@ -14,6 +15,7 @@
 #include "ffn/layers/feed_forward_torch.hpp"
 #include "ffn/layers/parameter_row_torch.hpp"
 #include "ffn/train/engine.hpp"
+#include "ffn/train/memory.hpp"
 
 namespace ffn {
 
@@ -260,6 +262,13 @@ void bench_sized_ffns(const BenchRequest& request, const torch::Device& device, 
                                                      {"gated", sized<GatedConfig>(std::max<std::int64_t>(1, 2 * f / 3))},
                                                      {"moe", mixture},
                                                      {"formula normformer", as_formula("normformer", f)}};
+  double parameters = 0;
+  for (const auto& [name, config] : kinds) parameters = std::max(parameters, static_cast<double>(ffn_cost(config, d).parameters));
+  // On the CPU a module's weights as it starts, then its row of weights and gradients, and what a pass reads, keeps and writes.
+  const double bytes = device.is_cuda() ? 4 * parameters : 12 * parameters + 4.0 * static_cast<double>(request.tokens * (4 * d + 3 * f));
+  if (bytes > usable_memory())
+    throw OutOfMemory(static_cast<std::size_t>(bytes), "layers of d_model " + std::to_string(d) + " and d_ff " + std::to_string(f),
+                      "a smaller --d-model, --d-ff or --tokens takes less");
   const bool lowered = request.compute.precision == "bfloat16";
   const auto options = torch::TensorOptions(lowered ? torch::kBFloat16 : torch::kFloat32).device(device);
   const torch::Tensor a = torch::randn({request.tokens, d}).to(options), b = torch::randn({d, f}).to(options);

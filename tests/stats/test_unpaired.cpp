@@ -144,6 +144,40 @@ TEST_CASE("runs without a value are the worst, and the test is then of ranks") {
   CHECK_FALSE(none.effect);
 }
 
+TEST_CASE("exchanging sides that both have lost runs turns the typical difference around") {
+  const std::vector<Outcome> five{0.9, 1.7, 1.2, 2.1, std::nullopt}, six{1.0, 1.3, 0.45, 0.6, 1.6, std::nullopt};
+  for (const double alpha : {0.05, 0.3}) {
+    CompareOptions options;
+    options.alpha = alpha;
+    const auto compare = [&](const auto& a, const auto& b) {
+      return *compare_unpaired(a, b, Direction::lower_is_better, PairedValues::difference, false, options).effect;
+    };
+    const auto effect = compare(five, six), exchanged = compare(six, five);
+    CHECK(effect.value == Approx(0.5));  // the 15th of 29: −∞ 4 times, 20 differences, ∞ 5 times
+    CHECK(exchanged.value == -effect.value);
+    CHECK(exchanged.interval.low == -effect.interval.high);
+    CHECK(exchanged.interval.high == -effect.interval.low);
+  }
+}
+
+TEST_CASE("a margin between rounded values gives the p of whole numbers") {
+  SplitMix64 random(10);
+  CompareOptions whole, tenths;
+  whole.min_effect = 2;
+  tenths.min_effect = 0.2;
+  for (int sample = 0; sample < 20; ++sample) {
+    std::vector<double> values[2], in_tenths[2];
+    for (std::size_t i = 0; i < 16; ++i) {
+      const auto value = static_cast<double>(8 + random.index(6));
+      values[i % 2].push_back(value);
+      in_tenths[i % 2].push_back(value / 10);
+    }
+    for (const bool ranks : {false, true})
+      CHECK(compared(in_tenths[0], in_tenths[1], tenths, ranks).p_equivalence ==
+            compared(values[0], values[1], whole, ranks).p_equivalence);
+  }
+}
+
 TEST_CASE("equal values are the same, and 3 runs a side too few") {
   CHECK(judge({compared({2, 2, 2, 2}, {2, 2, 2, 2})})[0].verdict == Verdict::same);
   const auto few = judge({compared({1, 2, 3}, {7, 8, 9})})[0];

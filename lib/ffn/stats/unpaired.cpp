@@ -122,15 +122,21 @@ void test_means(const Sides& sides, const CompareOptions& options, PairedResult&
   }
 }
 
-/// Mid-ranks of the pooled runs, the variant's first, doubled so that they are whole.
+/// Mid-ranks of the pooled runs, the variant's first and less by θ, doubled so that they are whole. Values that are the same but for the
+/// rounding of that difference tie.
 std::vector<std::size_t> doubled_midranks(const Sides& sides, double theta) {
-  std::vector<double> pooled = detail::less(sides.variant, theta);
+  std::vector<double> pooled = sides.variant;
+  for (double& x : pooled) x -= theta;
   pooled.insert(pooled.end(), sides.reference.begin(), sides.reference.end());
+  double rounding = 0.0;
+  for (const double x : pooled)
+    if (theta != 0.0 && std::isfinite(x)) rounding = std::max(rounding, detail::kSameAverage * std::abs(x));
   auto sorted = pooled;
   std::sort(sorted.begin(), sorted.end());
   std::vector<std::size_t> ranks;
   for (const double x : pooled) {
-    const auto [first, last] = std::equal_range(sorted.begin(), sorted.end(), x);
+    const auto first = std::lower_bound(sorted.begin(), sorted.end(), x - rounding),
+               last = std::upper_bound(sorted.begin(), sorted.end(), x + rounding);
     ranks.push_back(static_cast<std::size_t>((first - sorted.begin()) + (last - sorted.begin()) + 1));
   }
   return ranks;
@@ -196,21 +202,21 @@ void test_ranks(const Sides& sides, const CompareOptions& options, PairedResult&
   if (options.min_effect > 0.0)
     out.p_equivalence = std::max(rank_sum_tails(doubled_midranks(sides, -options.min_effect), n).first,
                                  rank_sum_tails(doubled_midranks(sides, options.min_effect), n).second);
-  std::vector<double> differences;  // ∞ − ∞, which is as likely below as above everything, is half of each
-  bool below = false;
+  std::vector<double> differences;
   for (const double v : sides.variant)
-    for (const double r : sides.reference) {
-      const double d = v == r ? 0.0 : v - r;
-      differences.push_back(std::isfinite(v) || v != r ? d : (below = !below) ? -kInfinity : kInfinity);
-    }
-  if (out.missing_variant == n && out.missing_reference == sides.reference.size()) return;
+    for (const double r : sides.reference)
+      if (std::isfinite(v) || std::isfinite(r)) differences.push_back(v - r);
+  if (differences.empty()) return;
+  // ∞ − ∞ is as likely below as above everything: half of them are, and one that is left is where it widens the interval.
+  const std::size_t undefined = out.missing_variant * out.missing_reference, odd = undefined % 2;
+  for (std::size_t i = 0; i < undefined - odd; ++i) differences.push_back(i % 2 == 0 ? -kInfinity : kInfinity);
   std::sort(differences.begin(), differences.end());
   const auto middle = differences.size() / 2;
   const double upper = differences[middle], lower = differences[differences.size() - 1 - middle];
   const double value = upper == lower ? upper : upper / 2.0 + lower / 2.0;
   const std::size_t beyond = critical_differences(n, sides.reference.size(), options.alpha);
   Interval interval{-kInfinity, kInfinity, 1.0 - options.alpha};
-  if (beyond > 0) interval = {differences[beyond - 1], differences[differences.size() - beyond], 1.0 - options.alpha};
+  if (beyond > odd) interval = {differences[beyond - odd - 1], differences[differences.size() - (beyond - odd)], 1.0 - options.alpha};
   out.effect = Effect{Estimand::typical_difference, std::isnan(value) ? 0.0 : value,
                       detail::agreeing(interval, at_least < at_most, out.p < options.alpha)};
   // The rank sum's distance from its centre, as that of a mean of as many pairs.

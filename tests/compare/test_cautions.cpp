@@ -134,6 +134,22 @@ TEST_CASE("a verdict on the mean of skewed differences says so, with a note") {
   CHECK_FALSE(noted(plain));
 }
 
+TEST_CASE("an unpaired verdict that rests on equal spreads says so, with a note") {
+  CompareRequest request;
+  request.config.by = "model.ffn.activation";
+  request.config.scale = "difference";
+  request.in_given_order = request.unpaired = true;
+  const auto precise = runs_of("relu", {.95, .96, .97, .98, .99, .995, 1.005, 1.01, 1.02, 1.03, 1.04, 1.05});
+  const auto noisy = compare_runs(precise + runs_of("gelu", {1.1, .94, 1.35, 1.25, 1.02}), request);
+  CHECK(noisy.facets[0].pairs[0].judgement.verdict == stats::Verdict::worse);
+  CHECK(*noisy.facets[0].pairs[0].paired.unpaired->welch_p > .1);
+  const auto noted = [](const Comparison& c) {
+    return answered_json(c).at("notes").dump().find("does not share the verdict on gelu against relu");
+  };
+  CHECK(noted(noisy) != std::string::npos);
+  CHECK(noted(compare_runs(precise + runs_of("gelu", near(1.1, 0, 5)), request)) == std::string::npos);
+}
+
 TEST_CASE("an untuned comparison of layers names its learning rate") {
   const auto untuned = runs_of("relu", near(1)) + runs_of("gelu", near(.9));
   CHECK(says(compare(untuned), "This is at lr 0.002; tuning may change it."));

@@ -65,6 +65,18 @@ void note_skewed(Comparison& c) {
   if (!skewed.empty()) add_note(note::kSkewed, {join(skewed)}, c);
 }
 
+void note_spreads(Comparison& c) {
+  std::vector<std::string> doubtful;
+  for_each_pair(c, [&](const Facet&, const PairResult& pair) {
+    const auto verdict = pair.judgement.verdict;
+    if (verdict != stats::Verdict::better && verdict != stats::Verdict::worse) return;
+    if (pair.paired.test != stats::PairedTest::permutation_of_means || !pair.paired.unpaired->welch_p) return;
+    if (static_cast<double>(pair.judgement.comparisons) * *pair.paired.unpaired->welch_p >= c.alpha)
+      doubtful.push_back(shown_value(c, pair.value) + " against " + shown_value(c, pair.reference));
+  });
+  if (!doubtful.empty()) add_note(note::kSpreads, {join(doubtful)}, c);
+}
+
 void withhold_exact_verdicts(const std::vector<FoundRun>& runs, Comparison& c) {
   constexpr double kMatched = 1.011, kAll = 0.99;  // shares of a size, as model.ffn.match leaves them, and of all facts
   if (without_best(c.metric) != metric::kValBitsPerParam.name) return;

@@ -24,6 +24,9 @@ Failures failures_of(const Comparison& comparison, const std::string& value);
 bool rests_on_skewed_mean(const PairResult& pair);
 void note_skewed(Comparison& comparison);
 
+/// Verdicts of a permutation test of means that Welch's t test, which lets the sides spread differently, does not share.
+void note_spreads(Comparison& comparison);
+
 /// Bits per parameter have next to no noise, so a test finds differences that are those of sizes alone. Takes verdicts back where both
 /// layers know all facts, or a difference is below what sizes that were matched leave; and says so.
 void withhold_exact_verdicts(const std::vector<FoundRun>& runs, Comparison& comparison);

@@ -419,6 +419,7 @@ Comparison compare_runs(std::vector<FoundRun> found, const CompareRequest& reque
     note_scale(asked.scale, out);
     note_bad_runs(out);
     note_skewed(out);
+    note_spreads(out);
   } else {
     show_medians_of_hits(out);
   }

@@ -208,3 +208,34 @@ TEST_CASE("an interaction needs exactly one further key") {
   }
   CHECK_THROWS_WITH(compare(runs, "reference", true), ContainsSubstring("model.d_model and model.ffn.expansion"));
 }
+
+TEST_CASE("a sequential design compares the seeds of its last interim analysis, and the others wait") {
+  std::vector<double> relu, gelu;
+  for (int seed = 0; seed < 15; ++seed) {
+    relu.push_back(1 + 0.01 * seed);
+    gelu.push_back(relu.back() - (seed < 12 ? 0.1 + 0.001 * seed : 9));
+  }
+  const auto compared = [&](std::size_t seeds) {
+    Runs runs;
+    runs.add("relu", "4", {relu.begin(), relu.begin() + static_cast<std::ptrdiff_t>(seeds)});
+    runs.add("gelu", "4", gelu);
+    CompareRequest request;
+    request.config.by = "model.ffn.activation";
+    request.config.metric = kLoss;
+    request.config.scale = "difference";
+    request.config.reference = "relu";
+    request.sequential = SequentialRequest{{16}, 1};
+    request.resamples = 10;
+    return compare_runs(runs.all, request);
+  };
+  const auto c = compared(14);
+  const auto& pair = c.facets[0].pairs[0];
+  CHECK(pair.sequential->looked_at == 12);
+  CHECK(pair.paired.num_seeds == 12);
+  CHECK(pair.advantages.size() == 12);
+  CHECK(pair.paired.difference->mean == Approx(-0.1055));  // 0.1 and the mean of 0.000 … 0.011, without the 9 of later seeds
+  CHECK(pair.paired.effect->interval.low > -0.2);
+  CHECK(pair.waiting_seeds == 2);
+  CHECK(compared(9).facets[0].pairs[0].paired.num_seeds == 8);
+  CHECK(compared(7).facets[0].pairs[0].paired.num_seeds == 7);  // before the first analysis, all
+}

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "ffn/stats/paired.hpp"
+#include "ffn/stats/random.hpp"
 #include "one_pair.hpp"
 #include "support/catch_plain.hpp"
 #include "values.hpp"
@@ -104,6 +105,26 @@ TEST_CASE("equivalence is tested on either side of the margin") {
   const std::vector<Outcome> none(6, kDiverged);
   CHECK(*compare_paired(none, none, kLower, options).p_equivalence == 1);
   CHECK_FALSE(compare_paired(none, none, kLower, options).effect.has_value());
+}
+
+TEST_CASE("a margin between rounded values gives the paired p of whole numbers") {
+  SplitMix64 random(11);
+  CompareOptions whole, tenths;
+  whole.min_effect = 2;
+  tenths.min_effect = 0.2;
+  for (int sample = 0; sample < 20; ++sample) {
+    std::vector<Outcome> values[2], in_tenths[2];
+    for (std::size_t i = 0; i < 20; ++i) {
+      const auto value = static_cast<double>(8 + random.index(5));
+      values[i % 2].emplace_back(value);
+      in_tenths[i % 2].emplace_back(value / 10);
+    }
+    for (const auto test : {PairedTest::sign_flip_of_mean, PairedTest::signed_rank}) {
+      const Scale scale{PairedValues::difference, test, ""};
+      CHECK(compare_paired(in_tenths[0], in_tenths[1], kHigher, scale, tenths).p_equivalence ==
+            compare_paired(values[0], values[1], kHigher, scale, whole).p_equivalence);
+    }
+  }
 }
 
 TEST_CASE("all values present are compared by their mean, a missing one moves the test to ranks and says so") {

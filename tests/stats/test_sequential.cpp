@@ -203,6 +203,20 @@ TEST_CASE("without a margin the family is Holm's, with one a comparison leaves i
   CHECK(with_margin[1].verdict == Verdict::undecided);
 }
 
+TEST_CASE("a margin between rounded values is crossed when that of whole numbers is") {
+  SplitMix64 random(12);
+  SequentialDesign whole = design(12, 2), tenths = design(12, .2);
+  whole.rule = tenths.rule = by_ranks;
+  for (int sample = 0; sample < 40; ++sample) {
+    std::vector<double> d, in_tenths;
+    for (int i = 0; i < 12; ++i) {
+      d.push_back(static_cast<double>(random.index(3)) - 2);
+      in_tenths.push_back((d.back() + 9) / 10 - .9);
+    }
+    CHECK(judge_sequentially({in_tenths}, tenths).front().negligible == judge_sequentially({d}, whole).front().negligible);
+  }
+}
+
 TEST_CASE("a run without a value counts worst and moves its look to ranks") {
   std::vector<double> d(12, 1.0);
   for (std::size_t i = 0; i < d.size(); ++i) d[i] += .1 * static_cast<double>(i);

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <numeric>
 #include <optional>
+#include <tuple>
 #include <vector>
 
 #include "ffn/stats/random.hpp"
@@ -82,9 +83,13 @@ TEST_CASE("two sets of ten losses of modded-nanogpt have the permutation p that 
 
 TEST_CASE("tests of small samples are those of all splits") {
   const std::vector<double> a{1.5, 2.25, 0.5, 4.0}, b{1.0, 0.25, 0.75}, ties{1, 2, 2, 3}, others{2, 3, 3};
-  CHECK(compared(a, b).p == Approx(counted_p(a, b, difference_of_means)));
-  CHECK(compared(b, a).p == Approx(counted_p(b, a, difference_of_means)));
-  CHECK(compared(ties, others).p == Approx(counted_p(ties, others, difference_of_means)));
+  // With different numbers of runs the larger p of permutations and of Welch's test.
+  const auto counted = [](const auto& x, const auto& y) { return std::max(counted_p(x, y, difference_of_means), welch_p(x, y)); };
+  CHECK(compared(a, b).p == Approx(counted(a, b)));
+  CHECK(compared(b, a).p == Approx(counted(b, a)));
+  CHECK(compared(ties, others).p == Approx(counted(ties, others)));
+  CHECK(compared(a, others).p == Approx(counted(a, others)));
+  CHECK(compared(ties, {0.5, 2.5, 2.25, 0.75}).p == Approx(counted_p(ties, {0.5, 2.5, 2.25, 0.75}, difference_of_means)));
   // scipy.stats.mannwhitneyu's example: U = 17, exact p = 1/9.
   CHECK(compared({19, 22, 16, 29, 24}, {20, 11, 17, 12}, {}, true).p == Approx(1.0 / 9));
   CHECK(compared({19, 22, 16, 29, 24}, {20, 11, 17, 12}, {}, true).effect->value == Approx(7.0));
@@ -144,6 +149,40 @@ TEST_CASE("runs without a value are the worst, and the test is then of ranks") {
   CHECK_FALSE(none.effect);
 }
 
+TEST_CASE("exchanging sides that both have lost runs turns the typical difference around") {
+  const std::vector<Outcome> five{0.9, 1.7, 1.2, 2.1, std::nullopt}, six{1.0, 1.3, 0.45, 0.6, 1.6, std::nullopt};
+  for (const double alpha : {0.05, 0.3}) {
+    CompareOptions options;
+    options.alpha = alpha;
+    const auto compare = [&](const auto& a, const auto& b) {
+      return *compare_unpaired(a, b, Direction::lower_is_better, PairedValues::difference, false, options).effect;
+    };
+    const auto effect = compare(five, six), exchanged = compare(six, five);
+    CHECK(effect.value == Approx(0.5));  // the 15th of 29: −∞ 4 times, 20 differences, ∞ 5 times
+    CHECK(exchanged.value == -effect.value);
+    CHECK(exchanged.interval.low == -effect.interval.high);
+    CHECK(exchanged.interval.high == -effect.interval.low);
+  }
+}
+
+TEST_CASE("a margin between rounded values gives the p of whole numbers") {
+  SplitMix64 random(10);
+  CompareOptions whole, tenths;
+  whole.min_effect = 2;
+  tenths.min_effect = 0.2;
+  for (int sample = 0; sample < 20; ++sample) {
+    std::vector<double> values[2], in_tenths[2];
+    for (std::size_t i = 0; i < 16; ++i) {
+      const auto value = static_cast<double>(8 + random.index(6));
+      values[i % 2].push_back(value);
+      in_tenths[i % 2].push_back(value / 10);
+    }
+    for (const bool ranks : {false, true})
+      CHECK(compared(in_tenths[0], in_tenths[1], tenths, ranks).p_equivalence ==
+            compared(values[0], values[1], whole, ranks).p_equivalence);
+  }
+}
+
 TEST_CASE("equal values are the same, and 3 runs a side too few") {
   CHECK(judge({compared({2, 2, 2, 2}, {2, 2, 2, 2})})[0].verdict == Verdict::same);
   const auto few = judge({compared({1, 2, 3}, {7, 8, 9})})[0];
@@ -197,4 +236,20 @@ TEST_CASE("equal distributions get a verdict in at most 5 % of studies") {
   }
   CHECK(rejected < 0.05 * kStudies + 3 * std::sqrt(0.05 * 0.95 * kStudies));
   CHECK(rejected > 0.02 * kStudies);
+}
+
+TEST_CASE("sides of one mean and different spreads get a verdict in about 5 % of studies") {
+  SplitMix64 random(11);
+  constexpr int kStudies = 1500;
+  for (const auto& [n, sd, m] :
+       std::vector<std::tuple<std::size_t, double, std::size_t>>{{5, 1 / 0.3, 12}, {5, 0.3, 12}, {10, 1 / 0.3, 10}}) {
+    int rejected = 0;
+    for (int study = 0; study < kStudies; ++study) {
+      auto a = drawn(random, n, 0), b = drawn(random, m, 0);
+      for (double& x : a) x *= sd;
+      rejected += compared(a, b).p < 0.05;
+    }
+    CAPTURE(n, sd, m, rejected);
+    CHECK(rejected < 0.07 * kStudies);
+  }
 }

@@ -66,7 +66,10 @@ std::string how_to_read(const Comparison& c) {
                             ", a run without a value (it never got there or diverged) is worst, of the typical (Hodges–Lehmann) " +
                             difference;
   if (c.unpaired)
-    return "Unpaired: " + which + (by_mean ? "permutation test of the mean " + difference + (by_ranks ? "; by ranks, " : "") : "") +
+    return "Unpaired: " + which +
+           (by_mean ? "permutation test of the mean " + difference + " (with different numbers of runs Welch's t test too, the larger p)" +
+                          (by_ranks ? "; by ranks, " : "")
+                    : "") +
            (by_ranks ? "rank-sum test, a run without a value is worst" : "") + (exact ? "" : " (p of many runs by random splits)") +
            "; intervals of what the test does not reject; p corrected for " + std::to_string(pairs) +
            (pairs == 1 ? " comparison" : " comparisons") + ".\n";

@@ -100,6 +100,13 @@ inline std::vector<double> less(std::vector<double> d, double theta) {
   return d;
 }
 
+/// By how much d lies above −margin (sign 1) or below the margin (sign −1), 0 where it is there but for rounding.
+inline std::vector<double> within_margin(const std::vector<double>& d, double margin, double sign) {
+  auto out = less(d, -sign * margin);
+  for (double& value : out) value *= sign;
+  return out;
+}
+
 /// The largest count with count / total < alpha, the fractions rounded as p values are.
 inline std::size_t most_below(double alpha, std::size_t total) {
   const auto fraction = [&](std::size_t count) { return static_cast<double>(count) / static_cast<double>(total); };

@@ -7,6 +7,7 @@
 
 #include "ffn/stats/check.hpp"
 #include "ffn/stats/distributions.hpp"
+#include "ffn/stats/flips.hpp"
 #include "ffn/stats/permutation.hpp"
 
 namespace ffn::stats {
@@ -92,13 +93,11 @@ std::vector<double> added_terms(std::vector<double> differences, PairedTest test
 
 std::optional<double> equivalence_p(const std::vector<double>& differences, PairedTest test, const CompareOptions& options) {
   if (options.min_effect == 0.0) return std::nullopt;
-  std::vector<double> above, below;  // by how much the difference lies above −min_effect, and below +min_effect
-  for (const double d : differences) {
-    above.push_back(options.min_effect + d);
-    below.push_back(options.min_effect - d);
-  }
-  const std::uint64_t seed = stream_seed(options, kTestStream);
-  return std::max(one_sided_sign_flip_test(added_terms(above, test), seed).p, one_sided_sign_flip_test(added_terms(below, test), seed).p);
+  const auto p_on_side = [&](double sign) {
+    const auto terms = added_terms(detail::within_margin(differences, options.min_effect, sign), test);
+    return one_sided_sign_flip_test(terms, stream_seed(options, kTestStream)).p;
+  };
+  return std::max(p_on_side(1.0), p_on_side(-1.0));
 }
 
 /// `p`: of the test.

@@ -35,12 +35,6 @@ struct Flags {
   bool open(std::size_t s, std::size_t n) const { return different[s] > n || (!negligible.empty() && negligible[s] > n); }
 };
 
-std::vector<double> plus_margin(double margin, const std::vector<double>& d, double sign) {
-  std::vector<double> shifted;
-  for (const double value : d) shifted.push_back(margin + sign * value);
-  return shifted;
-}
-
 Flags flags_of(const std::vector<double>& d, const std::vector<std::size_t>& sample_sizes, const std::vector<Spent>& spent,
                const Flips& flips, const SequentialDesign& design) {
   Flags flags;
@@ -51,8 +45,10 @@ Flags flags_of(const std::vector<double>& d, const std::vector<std::size_t>& sam
   for (const InterimAnalysis& analysis : different.front())
     if (analysis.num_seeds <= flags.different.front()) flags.positive = analysis.observed > 0.0;
   if (design.min_effect == 0.0) return flags;
-  const auto above = run_interim_analyses(plus_margin(design.min_effect, d, 1.0), sample_sizes, spent, flips, Side::upper, design.rule);
-  const auto below = run_interim_analyses(plus_margin(design.min_effect, d, -1.0), sample_sizes, spent, flips, Side::upper, design.rule);
+  const auto above =
+      run_interim_analyses(detail::within_margin(d, design.min_effect, 1.0), sample_sizes, spent, flips, Side::upper, design.rule);
+  const auto below =
+      run_interim_analyses(detail::within_margin(d, design.min_effect, -1.0), sample_sizes, spent, flips, Side::upper, design.rule);
   for (std::size_t s = 0; s < spent.size(); ++s) flags.negligible.push_back(std::max(crossing(above[s]), crossing(below[s])));
   return flags;
 }

@@ -100,6 +100,8 @@ void add_judge(CommandLine program, CommonOptions& common) {
       .one_of({"settled"})
       .type("DESIGN");
   command.option("--max", options->maximum, "runs of each variant at most, in a design").integer_in(8, 10000).type("N");
+  command.option("--claim", question.claims, "recorded and checked, such as 'gelu is better' or 'gelu is not worse'; declare it first")
+      .type("CLAIM");
   command.option("-o,--out", question.record_directory, "keeps the record of looks there; beside the first file otherwise")
       .directory()
       .type("DIR");

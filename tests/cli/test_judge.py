@@ -313,6 +313,51 @@ class LooksTest(JudgeTest):
             self.assertIn("no record of looks", self.fails(3, "judge", "runs.csv"))
 
 
+class ClaimTest(JudgeTest):
+    def claims(self, *arguments):
+        return [(claim["claim"], claim["outcome"], claim["after_results"]) for claim in self.judged(*arguments)["expect"]]
+
+    def test_claims_are_declared_before_the_rows_and_checked_with_each_look(self):
+        said = self.judged("runs.csv", "--claim", "relu2 is better", "--claim", "relu2 is not worse")["declared"]
+        self.assertIn("runs.csv.looks.json: 2 claims. Judge", said)
+        self.write("runs.csv", paired(10))
+        held = [("relu2 is better", "holds", False), ("relu2 is not worse", "holds", False)]
+        self.assertEqual(self.claims("runs.csv"), held)
+        late = ("relu2 is worse", "refuted", True)
+        self.assertEqual(self.claims("runs.csv", "--claim", "relu2 is worse"), [*held, late])
+        self.assertEqual(self.claims("runs.csv", "--claim", "relu2 is better"), [*held, late])
+        self.assertIn("claim: relu2 is worse (after the results): refuted (better)", self.ok("judge", "runs.csv").stdout)
+        self.assertEqual(self.judged("runs.csv")["qualification"], "")
+        self.write("few.csv", paired(3))
+        self.assertEqual(self.claims("few.csv", "--claim", "relu2 is not worse"), [("relu2 is not worse", "not shown", False)])
+        piped = json.loads(self.ok("judge", "-", "--json", "--claim", "relu2 is better", input=paired(10)).stdout)
+        self.assertEqual(piped["expect"][0]["outcome"], "holds")
+
+    def test_a_claim_goes_with_a_design(self):
+        said = self.judged("runs.csv", "--claim", "relu2 is better", "--design", "settled", "--max", "12")["declared"]
+        self.assertIn("1 claim, interim analyses at 8, 12 runs", said)
+        outcomes = []
+        for n in (4, 8, 12):
+            self.write("runs.csv", paired(n, effect=0.0025))
+            outcomes.append(self.claims("runs.csv"))
+        self.assertEqual(outcomes, [[("relu2 is better", outcome, False)] for outcome in ("not shown", "holds", "holds")])
+        self.assertNotIn("seeds.max", self.judged("runs.csv")["answer"])
+
+    def test_a_wrong_claim_is_not_recorded(self):
+        self.write("runs.csv", paired(8))
+        for claim, reason in (("relu2 is bettr", "no claim"), ("relu2", "no claim"), ("relu3 is better", "error: --claim: no variant has act = relu3"),
+                              ("relu is worse", "relu is the reference")):
+            self.assertIn(reason, self.fails(2, "judge", "runs.csv", "--claim", claim))
+        self.assertEqual(self.files(), ["runs.csv"])
+        self.write("runs.csv.looks.json", {"kind": "looks at a table of runs (ffn-train judge)", "looks": [], "claims": [{"claim": 3}]})
+        self.assertIn("no record of looks", self.fails(3, "judge", "runs.csv"))
+
+    def test_the_maximum_of_a_design_cannot_grow_and_nothing_says_so(self):
+        self.write("runs.csv", paired(8, effect=0))
+        answer = self.judged("runs.csv", "--design", "settled", "--max", "8")["answer"]
+        self.assertIn("Not settled by the maximum of 8 seeds. ", answer)
+
+
 class LoopTest(JudgeTest):
     """The script of JUDGE.md, with other settings."""
 

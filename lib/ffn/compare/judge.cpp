@@ -7,6 +7,7 @@
 
 #include "ffn/base/files.hpp"
 #include "ffn/base/suggest.hpp"
+#include "ffn/compare/expect.hpp"
 #include "ffn/compare/looks.hpp"
 #include "ffn/compare/run_keys.hpp"
 #include "ffn/compare/sequential.hpp"
@@ -198,6 +199,7 @@ Json question_of(const JudgeQuestion& question, const RunColumns& columns, const
 
 JudgeAnswer judge_files(const JudgeQuestion& question) {
   const auto take = read_taken(question.take);
+  const Json asked_claims = claims_of(question.claims);
   const bool is_piped = std::any_of(question.files.begin(), question.files.end(), is_stream);
   const bool records = !is_piped || !question.record_directory.empty();
   if (!question.record_directory.empty()) make_directories(question.record_directory);
@@ -207,15 +209,21 @@ JudgeAnswer judge_files(const JudgeQuestion& question) {
     if (!looks) throw UsageError("a design is kept beside its file, and a pipe has none", "-o DIR keeps it there");
     looks->declare({*question.maximum, 0});
   }
+  const JsonValue claims = looks ? looks->claim(asked_claims) : JsonValue(asked_claims);
   const auto design = looks ? looks->design() : std::nullopt;
   const bool is_there = is_piped || path_exists(question.files[0]);
   RunRows rows;
-  if (is_there || !question.maximum) rows = read_run_rows(question.files);
-  if (rows.rows.empty() && question.maximum) {
+  const bool declares = looks && (question.maximum || !question.claims.empty());
+  if (is_there || !declares) rows = read_run_rows(question.files);
+  if (rows.rows.empty() && declares) {
     looks->write();
+    const auto claimed = counted(claims->size(), "claim");
     return {std::nullopt,
-            "Declared in " + looks->path().string() + ": interim analyses at " + schedule_text(*question.maximum, 0) +
-                " runs of each variant. Judge the table whenever rows have come; runs between two analyses wait for the next."};
+            "Declared in " + looks->path().string() + ": " +
+                (!design ? claimed + ". Judge the table when its runs are done."
+                         : (claims->empty() ? "" : claimed + ", ") + "interim analyses at " + schedule_text(design->maximum, 0) +
+                               " runs of each variant. Judge the table whenever rows have come; runs between two analyses "
+                               "wait for the next.")};
   }
   if (rows.rows.empty()) throw DataError("there are no rows to judge", "a table has a line of names and a row for each run");
   const auto columns = infer_columns(question.columns, rows, take);
@@ -252,6 +260,12 @@ JudgeAnswer judge_files(const JudgeQuestion& question) {
   note_worst(judged, c);
   if (c.unpaired && judged.has_seeds) note_shared_seeds(c);
   c.pairing = pairing_text(c, in_order);
+  try {
+    check_expectations(asked_claims, c, "", true);
+  } catch (const ConfigError& error) {
+    throw UsageError("--claim: " + error.problems()[0].message);
+  }
+  c.history.claims = check_claims(*claims, claims, c, looks ? looks->path().string() : "--claim");
 
   std::string reason;
   if (looks) {

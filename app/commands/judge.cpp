@@ -76,7 +76,9 @@ void add_judge(CommandLine program, CommonOptions& common) {
   auto options = std::make_shared<JudgeFlags>();
   auto& question = options->question;
   auto& columns = question.columns;
-  command.option("files", question.files, "tables with a row for each run, or for each step of each run; several are a variant each")
+  command
+      .option("files", question.files,
+              "tables with a row for each run, or for each step of each run; several are a variant each; or a TensorBoard log directory")
       .type("FILE");
   command.option("--by", columns.by, "column of the variants that are compared").type("COLUMN");
   command.option("--seed", columns.seed, "column of seeds: runs are paired where all variants have the same").type("COLUMN");

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Verdicts on tables of runs that other trainers made."""
+import base64
 import csv
 import json
 import os
 import random
 import re
+import struct
 import subprocess
 import sys
 import time
@@ -311,6 +313,99 @@ class LooksTest(JudgeTest):
                         '{"kind": "looks at a table of runs (ffn-train judge)", "looks": [{"question": {"reference": 1}}]}'):
             self.write("runs.csv.looks.json", content)
             self.assertIn("no record of looks", self.fails(3, "judge", "runs.csv"))
+
+
+# tensorboardX 2.6.5: train/loss 4.5 at step 0; val/loss 3.28 at 10 and NaN at 20; a text at 10.
+EVENTS = base64.b64decode("""
+GAAAAAAAAACjf0siCfpO+WrBwtpBGg1icmFpbi5FdmVudDoyg+QxxR4AAAAAAAAA2dwSMgkAAAAAAADwPyoTChEKCnRyYWluL2xvc3MVAACQQNaATYoeAAAAAAAAANncEjIJAAAAAAAA
+AEAQCioRCg8KCHZhbC9sb3NzFYXrUUChH/tzPQAAAAAAAABgSfHsCQAAAAAAAABAEAoqMAouChFub3RlL3RleHRfc3VtbWFyeUIPCAcSBBICCAFCBWhlbGxvSggKBgoEdGV4dOtMSIMe
+AAAAAAAAANncEjIJAAAAAAAACEAQFCoRCg8KCHZhbC9sb3NzFQAAwH+D514A""")
+RECORDS = (0, 40, 86, 132, 209, 255)  # where they begin
+
+
+class EventFilesTest(JudgeTest):
+    @staticmethod
+    def masked_crc(data):
+        crc = 0xFFFFFFFF
+        for byte in data:
+            crc ^= byte
+            for _ in range(8):
+                crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+        crc ^= 0xFFFFFFFF
+        return struct.pack("<I", ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF)
+
+    def log(self, run, values, tensor=None, name="events.out.tfevents.1"):
+        """values: (step, loss); as simple_value, or as a tensor of float_val (5), double_val (6) or tensor_content (4)."""
+        def field(number, data):
+            return bytes([number << 3 | 2, len(data)]) + data
+        text = b""
+        for step, loss in values:
+            double = tensor == 6
+            number = struct.pack("<d" if double else "<f", loss)
+            value = b"\x15" + number if tensor is None else field(8, bytes([0x08, 2 if double else 1]) + field(tensor, number))
+            event = b"\x09" + struct.pack("<d", 1.7e9) + b"\x10" + bytes([step]) + field(5, field(1, field(1, b"val/loss") + value))
+            size = struct.pack("<Q", len(event))
+            text += size + self.masked_crc(size) + event + self.masked_crc(event)
+        path = self.tmp / run / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text)
+        return path
+
+    def runs(self, answer):
+        return {(group["value"], run["seed"]): run["value"] for group in answer["facets"][0]["groups"] for run in group["each"]}
+
+    def test_a_log_directory_has_a_run_in_each_directory(self):
+        for seed in range(6):
+            self.log(f"logs/relu-seed{seed}", [(1, 9), (50, 3 + seed / 8)], tensor=(None, 5, 6, 4)[seed % 4])
+            self.log(f"logs/gelu-seed{seed}", [(1, 9), (50, 2 + seed / 8)])
+        self.log("logs/gelu-seed0", [(50, 2.5)], name="events.out.tfevents.2")  # it went on: the newer file counts
+        pair, answer = self.pair("logs/")
+        self.assertEqual((answer["metric"], pair["value"], pair["reference"], pair["verdict"], pair["seeds"]), ("val/loss", "relu", "gelu", "worse", 6))
+        expected = {(act, seed): base + seed / 8 for act, base in (("relu", 3), ("gelu", 2)) for seed in range(6)}
+        self.assertEqual(self.runs(answer), {**expected, ("gelu", 0): 2.5})
+        self.assertTrue((self.tmp / "logs.looks.json").exists())
+        self.assertNotIn("different steps", " ".join(answer["notes"]))
+        self.log("logs/gelu-seed5", [(1, 9), (40, 2.25)])
+        self.assertIn("runs end at different steps (40 to 50)", " ".join(self.judged("logs")["notes"]))
+
+    def test_what_tensorboard_wrote(self):
+        for name, end in (("a-seed0", RECORDS[4]), ("b-seed0", RECORDS[5]), ("c-seed0", RECORDS[3]), ("d-seed0", RECORDS[3] - 5), ("e-seed0", 7)):
+            path = self.write(f"logs/{name}/events.out.tfevents.1.host", "")
+            path.write_bytes(EVENTS[:end])
+        answer = self.judged("logs")
+        self.assertEqual(self.runs(answer), {("a", 0): 3.28, ("b", 0): None, ("c", 0): 3.28, ("d", 0): None, ("e", 0): None})
+        notes = " ".join(answer["notes"])
+        self.assertIn("logs/b-seed0 step 20 (b, not finite)", notes)
+        self.assertIn("logs/d-seed0 step 0 (d, no value), logs/e-seed0 step 0 (e, no value)", notes)
+        self.assertEqual(self.runs(self.judged("logs", "--metric", "train/loss", "-o", "train")), {**{(name, 0): 4.5 for name in "abcd"}, ("e", 0): None})
+
+    def test_changed_bytes_are_found(self):
+        self.assertIn("logs: no TensorBoard event file", self.fails(3, "judge", self.write("logs/a/x.txt", "").parent.parent).replace(str(self.tmp) + "/", ""))
+        path = self.log("logs/a-seed0", [(1, 9)])
+        path = self.write("logs/b-seed0/events.out.tfevents.1.host", "")
+        for at in range(0, RECORDS[5], 3):
+            path.write_bytes(EVENTS[:at] + bytes([EVENTS[at] ^ 4]) + EVENTS[at + 1:])
+            begin = max(place for place in RECORDS if place <= at)
+            self.assertIn(f"logs/b-seed0/{path.name}: damaged at byte {begin}\n", self.fails(3, "judge", "logs"))
+
+    def test_whatever_a_whole_record_holds_gives_an_answer_or_an_error(self):
+        draw = random.Random(5)
+        self.log("logs/a-seed0", [(1, 9)])
+        path = self.log("logs/b-seed0", [(1, 9)])
+        event = path.read_bytes()[12:-4]
+        ends = {0: 0, 2: 0, 3: 0}
+        for _ in range(100):
+            data = bytearray(event)
+            for _ in range(draw.randint(1, 3)):
+                data[draw.randrange(len(data))] = draw.randrange(256)
+            data = bytes(data[:draw.randint(9, len(data))] if draw.random() < 0.3 else data)
+            size = struct.pack("<Q", len(data))
+            path.write_bytes(size + self.masked_crc(size) + data + self.masked_crc(data))
+            done = self.run_program("judge", "logs", errors="replace")
+            self.assertIn(done.returncode, ends, done.stderr)
+            ends[done.returncode] += 1
+            self.assertNotIn("bug", done.stderr)
+        self.assertGreater(ends[0], 20, ends)
 
 
 class ClaimTest(JudgeTest):

@@ -150,12 +150,11 @@ std::string record_text_of(const FoundRun& run, bool has_seeds) {
 
 // Stdin, a pipe or a device: nothing stands beside it.
 bool is_stream(const std::string& file) {
-  return file == "-" || (path_exists(file) && type_of(file) != std::filesystem::file_type::regular);
+  return file == "-" || (path_exists(file) && !directory_exists(file) && type_of(file) != std::filesystem::file_type::regular);
 }
 
 std::filesystem::path record_path(const JudgeQuestion& question) {
-  const std::filesystem::path first =
-      is_stream(question.files[0]) ? std::filesystem::path("stdin") : std::filesystem::path(question.files[0]);
+  const std::filesystem::path first = is_stream(question.files[0]) ? std::filesystem::path("stdin") : without_slash(question.files[0]);
   if (!question.record_directory.empty()) return std::filesystem::path(question.record_directory) / (first.filename().string() + kLooksEnd);
   return first.string() + kLooksEnd;
 }
@@ -257,6 +256,7 @@ JudgeAnswer judge_files(const JudgeQuestion& question) {
   auto& c = answer.comparison.emplace(compare_runs(runs, request));
   note_columns(columns, judged, c);
   c.notes.insert(c.notes.end(), rows.notes.begin(), rows.notes.end());
+  c.notes.insert(c.notes.end(), judged.notes.begin(), judged.notes.end());
   note_worst(judged, c);
   if (c.unpaired && judged.has_seeds) note_shared_seeds(c);
   c.pairing = pairing_text(c, in_order);

@@ -365,6 +365,8 @@ class EventFilesTest(JudgeTest):
         self.assertEqual(self.runs(answer), {**expected, ("gelu", 0): 2.5})
         self.assertTrue((self.tmp / "logs.looks.json").exists())
         self.assertNotIn("different steps", " ".join(answer["notes"]))
+        self.log("others/relu", [(1, 9)])
+        self.assertIn("name runs like relu-seed3; columns here: val/loss, name, step", self.fails(2, "judge", "others"))
         self.log("logs/gelu-seed5", [(1, 9), (40, 2.25)])
         self.assertIn("runs end at different steps (40 to 50)", " ".join(self.judged("logs")["notes"]))
 

@@ -397,7 +397,7 @@ RunColumns infer_columns(const RunColumns& asked, RunRows& rows, const TakenValu
     const std::string name = find_column(rows, "", "name run_name runname run", "");
     if (name.empty() || !split_names(rows, name, out))
       throw UsageError("no column is named as variants usually are",
-                       "--by COLUMN says what is compared; columns here: " + join(rows.columns));
+                       "--by COLUMN says what is compared, or name runs like relu-seed3; columns here: " + join(rows.columns));
   }
   if (!out.state.empty() && std::any_of(rows.rows.begin(), rows.rows.end(), [&](const Cells& row) {
         return state_of(row[index_of(rows, out.state)]) == RunState::interrupted;

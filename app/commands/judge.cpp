@@ -76,7 +76,9 @@ void add_judge(CommandLine program, CommonOptions& common) {
   auto options = std::make_shared<JudgeFlags>();
   auto& question = options->question;
   auto& columns = question.columns;
-  command.option("files", question.files, "tables with a row for each run, or for each step of each run; several are a variant each")
+  command
+      .option("files", question.files,
+              "tables with a row for each run, or for each step of each run; several are a variant each; or a TensorBoard log directory")
       .type("FILE");
   command.option("--by", columns.by, "column of the variants that are compared").type("COLUMN");
   command.option("--seed", columns.seed, "column of seeds: runs are paired where all variants have the same").type("COLUMN");
@@ -100,6 +102,8 @@ void add_judge(CommandLine program, CommonOptions& common) {
       .one_of({"settled"})
       .type("DESIGN");
   command.option("--max", options->maximum, "runs of each variant at most, in a design").integer_in(8, 10000).type("N");
+  command.option("--claim", question.claims, "recorded and checked, such as 'gelu is better' or 'gelu is not worse'; declare it first")
+      .type("CLAIM");
   command.option("-o,--out", question.record_directory, "keeps the record of looks there; beside the first file by name otherwise")
       .directory()
       .type("DIR");

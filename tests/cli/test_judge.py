@@ -1,11 +1,15 @@
 #!/usr/bin/env python3
 """Verdicts on tables of runs that other trainers made."""
+import base64
+import csv
 import json
 import os
 import random
 import re
+import struct
 import subprocess
 import sys
+import time
 import unittest
 
 from program import PROGRAM, ROOT, ProgramTest, main
@@ -358,6 +362,241 @@ class LooksTest(JudgeTest):
                         '{"kind": "looks at a table of runs (ffn-train judge)", "looks": [{"question": {"reference": 1}}]}'):
             self.write("runs.csv.looks.json", content)
             self.assertIn("no record of looks", self.fails(3, "judge", "runs.csv"))
+
+
+# tensorboardX 2.6.5: train/loss 4.5 at step 0; val/loss 3.28 at 10 and NaN at 20; a text at 10.
+EVENTS = base64.b64decode("""
+GAAAAAAAAACjf0siCfpO+WrBwtpBGg1icmFpbi5FdmVudDoyg+QxxR4AAAAAAAAA2dwSMgkAAAAAAADwPyoTChEKCnRyYWluL2xvc3MVAACQQNaATYoeAAAAAAAAANncEjIJAAAAAAAA
+AEAQCioRCg8KCHZhbC9sb3NzFYXrUUChH/tzPQAAAAAAAABgSfHsCQAAAAAAAABAEAoqMAouChFub3RlL3RleHRfc3VtbWFyeUIPCAcSBBICCAFCBWhlbGxvSggKBgoEdGV4dOtMSIMe
+AAAAAAAAANncEjIJAAAAAAAACEAQFCoRCg8KCHZhbC9sb3NzFQAAwH+D514A""")
+RECORDS = (0, 40, 86, 132, 209, 255)  # where they begin
+
+
+class EventFilesTest(JudgeTest):
+    @staticmethod
+    def masked_crc(data):
+        crc = 0xFFFFFFFF
+        for byte in data:
+            crc ^= byte
+            for _ in range(8):
+                crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+        crc ^= 0xFFFFFFFF
+        return struct.pack("<I", ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF)
+
+    def log(self, run, values, tensor=None, name="events.out.tfevents.1"):
+        """values: (step, loss); as simple_value, or as a tensor of float_val (5), double_val (6) or tensor_content (4)."""
+        def field(number, data):
+            return bytes([number << 3 | 2, len(data)]) + data
+        text = b""
+        for step, loss in values:
+            double = tensor == 6
+            number = struct.pack("<d" if double else "<f", loss)
+            value = b"\x15" + number if tensor is None else field(8, bytes([0x08, 2 if double else 1]) + field(tensor, number))
+            event = b"\x09" + struct.pack("<d", 1.7e9) + b"\x10" + bytes([step]) + field(5, field(1, field(1, b"val/loss") + value))
+            size = struct.pack("<Q", len(event))
+            text += size + self.masked_crc(size) + event + self.masked_crc(event)
+        path = self.tmp / run / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text)
+        return path
+
+    def runs(self, answer):
+        return {(group["value"], run["seed"]): run["value"] for group in answer["facets"][0]["groups"] for run in group["each"]}
+
+    def test_a_log_directory_has_a_run_in_each_directory(self):
+        for seed in range(6):
+            self.log(f"logs/relu-seed{seed}", [(1, 9), (50, 3 + seed / 8)], tensor=(None, 5, 6, 4)[seed % 4])
+            self.log(f"logs/gelu-seed{seed}", [(1, 9), (50, 2 + seed / 8)])
+        self.log("logs/gelu-seed0", [(50, 2.5)], name="events.out.tfevents.2")  # it went on: the newer file counts
+        pair, answer = self.pair("logs/")
+        self.assertEqual((answer["metric"], pair["value"], pair["reference"], pair["verdict"], pair["seeds"]), ("val/loss", "relu", "gelu", "worse", 6))
+        expected = {(act, seed): base + seed / 8 for act, base in (("relu", 3), ("gelu", 2)) for seed in range(6)}
+        self.assertEqual(self.runs(answer), {**expected, ("gelu", 0): 2.5})
+        self.assertTrue((self.tmp / "logs.looks.json").exists())
+        self.assertNotIn("different steps", " ".join(answer["notes"]))
+        self.log("others/relu", [(1, 9)])
+        self.assertIn("name runs like relu-seed3; columns here: val/loss, name, step", self.fails(2, "judge", "others"))
+        self.log("logs/gelu-seed5", [(1, 9), (40, 2.25)])
+        self.assertIn("runs end at different steps (40 to 50)", " ".join(self.judged("logs")["notes"]))
+
+    def test_what_tensorboard_wrote(self):
+        for name, end in (("a-seed0", RECORDS[4]), ("b-seed0", RECORDS[5]), ("c-seed0", RECORDS[3]), ("d-seed0", RECORDS[3] - 5), ("e-seed0", 7)):
+            path = self.write(f"logs/{name}/events.out.tfevents.1.host", "")
+            path.write_bytes(EVENTS[:end])
+        answer = self.judged("logs")
+        self.assertEqual(self.runs(answer), {("a", 0): 3.28, ("b", 0): None, ("c", 0): 3.28, ("d", 0): None, ("e", 0): None})
+        notes = " ".join(answer["notes"])
+        self.assertIn("logs/b-seed0 step 20 (b, not finite)", notes)
+        self.assertIn("logs/d-seed0 step 0 (d, no value), logs/e-seed0 step 0 (e, no value)", notes)
+        self.assertEqual(self.runs(self.judged("logs", "--metric", "train/loss", "-o", "train")), {**{(name, 0): 4.5 for name in "abcd"}, ("e", 0): None})
+
+    def test_changed_bytes_are_found(self):
+        self.assertIn("logs: no TensorBoard event file", self.fails(3, "judge", self.write("logs/a/x.txt", "").parent.parent).replace(str(self.tmp) + "/", ""))
+        path = self.log("logs/a-seed0", [(1, 9)])
+        path = self.write("logs/b-seed0/events.out.tfevents.1.host", "")
+        for at in range(0, RECORDS[5], 3):
+            path.write_bytes(EVENTS[:at] + bytes([EVENTS[at] ^ 4]) + EVENTS[at + 1:])
+            begin = max(place for place in RECORDS if place <= at)
+            self.assertIn(f"logs/b-seed0/{path.name}: damaged at byte {begin}\n", self.fails(3, "judge", "logs"))
+
+    def test_whatever_a_whole_record_holds_gives_an_answer_or_an_error(self):
+        draw = random.Random(5)
+        self.log("logs/a-seed0", [(1, 9)])
+        path = self.log("logs/b-seed0", [(1, 9)])
+        event = path.read_bytes()[12:-4]
+        ends = {0: 0, 2: 0, 3: 0}
+        for _ in range(100):
+            data = bytearray(event)
+            for _ in range(draw.randint(1, 3)):
+                data[draw.randrange(len(data))] = draw.randrange(256)
+            data = bytes(data[:draw.randint(9, len(data))] if draw.random() < 0.3 else data)
+            size = struct.pack("<Q", len(data))
+            path.write_bytes(size + self.masked_crc(size) + data + self.masked_crc(data))
+            done = self.run_program("judge", "logs", errors="replace")
+            self.assertIn(done.returncode, ends, done.stderr)
+            ends[done.returncode] += 1
+            self.assertNotIn("bug", done.stderr)
+        self.assertGreater(ends[0], 20, ends)
+
+
+class ClaimTest(JudgeTest):
+    def claims(self, *arguments):
+        return [(claim["claim"], claim["outcome"], claim["after_results"]) for claim in self.judged(*arguments)["expect"]]
+
+    def test_claims_are_declared_before_the_rows_and_checked_with_each_look(self):
+        said = self.judged("runs.csv", "--claim", "relu2 is better", "--claim", "relu2 is not worse")["declared"]
+        self.assertIn("runs.csv.looks.json: 2 claims. Judge", said)
+        self.write("runs.csv", paired(10))
+        held = [("relu2 is better", "holds", False), ("relu2 is not worse", "holds", False)]
+        self.assertEqual(self.claims("runs.csv"), held)
+        late = ("relu2 is worse", "refuted", True)
+        self.assertEqual(self.claims("runs.csv", "--claim", "relu2 is worse"), [*held, late])
+        self.assertEqual(self.claims("runs.csv", "--claim", "relu2 is better"), [*held, late])
+        self.assertIn("claim: relu2 is worse (after the results): refuted (better)", self.ok("judge", "runs.csv").stdout)
+        self.assertEqual(self.judged("runs.csv")["qualification"], "")
+        self.write("few.csv", paired(3))
+        self.assertEqual(self.claims("few.csv", "--claim", "relu2 is not worse"), [("relu2 is not worse", "not shown", False)])
+        piped = json.loads(self.ok("judge", "-", "--json", "--claim", "relu2 is better", input=paired(10)).stdout)
+        self.assertEqual(piped["expect"][0]["outcome"], "holds")
+
+    def test_a_claim_goes_with_a_design(self):
+        said = self.judged("runs.csv", "--claim", "relu2 is better", "--design", "settled", "--max", "12")["declared"]
+        self.assertIn("1 claim, interim analyses at 8, 12 runs", said)
+        outcomes = []
+        for n in (4, 8, 12):
+            self.write("runs.csv", paired(n, effect=0.0025))
+            outcomes.append(self.claims("runs.csv"))
+        self.assertEqual(outcomes, [[("relu2 is better", outcome, False)] for outcome in ("not shown", "holds", "holds")])
+        self.assertNotIn("seeds.max", self.judged("runs.csv")["answer"])
+
+    def test_a_wrong_claim_is_not_recorded(self):
+        self.write("runs.csv", paired(8))
+        for claim, reason in (("relu2 is bettr", "no claim"), ("relu2", "no claim"), ("relu3 is better", "error: --claim: no variant has act = relu3"),
+                              ("relu is worse", "relu is the reference")):
+            self.assertIn(reason, self.fails(2, "judge", "runs.csv", "--claim", claim))
+        self.assertEqual(self.files(), ["runs.csv"])
+        self.write("runs.csv.looks.json", {"kind": "looks at a table of runs (ffn-train judge)", "looks": [], "claims": [{"claim": 3}]})
+        self.assertIn("no record of looks", self.fails(3, "judge", "runs.csv"))
+
+    def test_the_maximum_of_a_design_cannot_grow_and_nothing_says_so(self):
+        self.write("runs.csv", paired(8, effect=0))
+        answer = self.judged("runs.csv", "--design", "settled", "--max", "8")["answer"]
+        self.assertIn("Not settled by the maximum of 8 seeds. ", answer)
+
+
+class LoopTest(JudgeTest):
+    """The script of JUDGE.md, with other settings."""
+
+    def setUp(self):
+        super().setUp()
+        blocks = re.findall(r"<!-- file: (\w+\.py) -->\n```python\n(.*?)```\n", (ROOT / "experiments/JUDGE.md").read_text(), re.DOTALL)
+        self.assertEqual([name for name, _ in blocks], ["train.py", "loop.py"])
+        for name, text in blocks:
+            self.write(name, text)
+
+    def settings(self, **settings):
+        text = (self.tmp / "loop.py").read_text()
+        for name, value in settings.items():
+            text, count = re.subn(rf"^{name.replace('_and_', ', ')} = .*$", lambda found: found.group().split(" = ")[0] + " = " + value, text, flags=re.MULTILINE)
+            self.assertEqual(count, 1, name)
+        self.write("loop.py", text)
+
+    def shell(self, text, **settings):
+        self.write("train.sh", "echo run >> ran.txt\n" + text)
+        self.settings(COMMAND='["sh", "train.sh", "{act}", "{seed}"]', FILES='["train.sh"]', SWEEP='{"act": ["a", "b"]}', **settings)
+
+    def loop(self, seeds, code=0):
+        done = subprocess.run([sys.executable, "loop.py", str(seeds)], cwd=self.tmp, capture_output=True, text=True, timeout=120)
+        self.assertEqual(done.returncode, code, done.stderr)
+        return done.stderr
+
+    def rows(self):
+        with open(self.tmp / "results.csv", newline="") as file:
+            return list(csv.DictReader(file))
+
+    def count(self):
+        return len((self.tmp / "ran.txt").read_text().splitlines())
+
+    def test_each_run_is_what_the_program_says_by_itself(self):
+        self.loop(2)
+        self.loop(3)
+        rows = self.rows()
+        self.assertEqual([(row["rate"], row["seed"], row["state"]) for row in rows], [(rate, str(seed), "done") for seed in range(3) for rate in ("0.05", "0.1")])
+        for row in rows:
+            said = subprocess.run([sys.executable, "train.py", row["rate"], row["seed"]], cwd=self.tmp, capture_output=True, text=True, check=True).stdout
+            self.assertEqual(said.split()[-1], row["loss"])
+            directory = self.tmp / f"runs/{row['rate']}-{row['seed']}"
+            self.assertEqual((directory / "output.txt").read_text(), said)
+            self.assertEqual((directory / "command.txt").read_text(), f"CUDA_VISIBLE_DEVICES=0 python3 train.py {row['rate']} {row['seed']}\nexit code: 0\n")
+        self.assertEqual(self.judged("results.csv", "--by", "rate")["facets"][0]["pairs"][0]["seeds"], 3)
+
+    def test_failed_runs_are_rows_and_are_not_run_again(self):
+        self.shell("""case $1$2 in
+b1) echo "val_loss 1"; echo "no memory" >&2; exit 3 ;;
+b2) echo "nothing" ;;
+b3) echo "val_loss nan" ;;
+b4) exec sleep 60 ;;
+*) awk -v act=$1 -v seed=$2 'BEGIN { print "val_loss 9"; print "val_loss", 3 + seed * seed % 7 / 100 - (act == "b") }' ;;
+esac
+""", METRIC_and_PATTERN='"val_loss", r"val_loss (\\S+)"', TIMEOUT_and_GPUS='1, ["0"]')
+        self.loop(8)
+        rows = self.rows()
+        self.assertEqual([(row["seed"], row["state"], row["val_loss"]) for row in rows if row["act"] == "b"][:6],
+                         [("0", "done", "2"), ("1", "failed", "1"), ("2", "done", ""), ("3", "done", "nan"), ("4", "timeout", ""), ("5", "done", "2.04")])
+        self.assertEqual((self.tmp / "runs/b-1/output.txt").read_text(), "val_loss 1\nno memory\n")
+        self.assertIn("exit code: 3\n", (self.tmp / "runs/b-1/command.txt").read_text())
+        pair, answer = self.pair("results.csv")
+        self.assertEqual((pair["wins"], pair["losses"]), (4, 4))
+        self.assertRegex(" ".join(answer["notes"]), r"4 runs count as worst: .*\(b, failed\).*\(b, no value\).*\(b, not finite\).*\(b, timeout\)")
+        self.loop(8)
+        self.assertEqual((self.count(), self.rows()), (16, rows))
+
+    def test_a_loop_that_was_killed_goes_on(self):
+        self.shell('sleep 0.1\necho "loss $2"\n')
+        loop = subprocess.Popen([sys.executable, "loop.py", "8"], cwd=self.tmp)
+        while len(self.rows() if (self.tmp / "results.csv").exists() else []) < 3:
+            time.sleep(0.01)
+        self.assertIn("BlockingIOError", self.loop(8, code=1))  # one at a time
+        loop.kill()
+        loop.wait()
+        before = len(self.rows())
+        self.assertLess(before, 16)
+        self.loop(8)
+        self.assertEqual([(row["act"], row["seed"], row["loss"]) for row in self.rows()], [(act, str(seed), str(seed)) for seed in range(8) for act in "ab"])
+        self.assertLessEqual(self.count(), 17)  # the one that was killed, twice
+        (self.tmp / "train.sh").write_text('echo "loss 0"\n')
+        self.assertIn("COMMAND or FILES have changed", self.loop(9, code=1))
+        self.assertEqual(len(self.rows()), 16)
+
+    def test_runs_share_no_gpu_and_no_shell_reads_them(self):
+        self.shell('mkdir gpu$CUDA_VISIBLE_DEVICES || exit 1\nsleep 0.1\nrmdir gpu$CUDA_VISIBLE_DEVICES\necho "loss $2 on $CUDA_VISIBLE_DEVICES of $1"\n', TIMEOUT_and_GPUS='60, ["4", "7"]')
+        self.settings(SWEEP='{"act": ["$(touch touched)", "b; touch touched"]}')
+        self.loop(4)
+        self.assertEqual({row["state"] for row in self.rows()}, {"done"})
+        said = [path.read_text() for path in self.tmp.glob("runs/*/output.txt")]
+        self.assertEqual({text.split()[3] for text in said}, {"4", "7"})
+        self.assertTrue(any("of $(touch touched)" in text for text in said), said)
+        self.assertFalse((self.tmp / "touched").exists())
 
 
 class PlanTest(JudgeTest):

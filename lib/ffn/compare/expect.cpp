@@ -1,6 +1,7 @@
 #include "ffn/compare/expect.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
@@ -15,6 +16,14 @@ namespace ffn {
 namespace {
 
 std::string text_or_json(const Json& value) { return value.is_string() ? value.get<std::string>() : dump_json(value); }
+
+std::vector<std::string> claimed_verdicts() {
+  std::vector<std::string> out;
+  for (const auto& known : stats::verdict_words()) {
+    if (known.verdict != stats::Verdict::too_few_seeds) out.emplace_back(known.word);  // that leaves a claim open
+  }
+  return out;
+}
 
 void validate(const Json& item, const std::string& pointer, std::vector<Problem>& problems) {
   const auto wrong = [&](const std::string& why) { problems.push_back({"", pointer, why}); };
@@ -32,10 +41,7 @@ void validate(const Json& item, const std::string& pointer, std::vector<Problem>
       check.contains("verdict") || check.contains("verdict_not") || check.contains("mean_at_least") || check.contains("mean_at_most");
   if (!any) wrong("the check asks nothing; give a verdict, verdict_not, mean_at_least or mean_at_most");
   if (check.contains("facet") && !check["facet"].is_object()) wrong("\"facet\" has to be an object key → value");
-  std::vector<std::string> verdicts;
-  for (const auto& known_verdict : stats::verdict_words()) {
-    if (known_verdict.verdict != stats::Verdict::too_few_seeds) verdicts.emplace_back(known_verdict.word);  // that leaves a claim open
-  }
+  const auto verdicts = claimed_verdicts();
   for (const char* key : {"verdict", "verdict_not"}) {
     if (check.contains(key) && std::find(verdicts.begin(), verdicts.end(), text_or_json(check[key])) == verdicts.end())
       wrong(std::string("\"") + key + "\" has to be one of: " + join(verdicts));
@@ -194,6 +200,25 @@ std::vector<Expectation> check_expectations(const Json& expect, const Comparison
                               : "no variant has " + dump_json(item["check"]["facet"]);
     }
     out.push_back(std::move(expectation));
+  }
+  return out;
+}
+
+Json claims_of(const std::vector<std::string>& texts) {
+  const auto verdicts = claimed_verdicts();
+  Json out = Json::array();
+  for (const auto& text : texts) {
+    for (const auto& [between, key] : {std::pair(" is not ", "verdict_not"), std::pair(" is ", "verdict")}) {
+      const auto at = text.rfind(between);
+      if (at == std::string::npos) continue;
+      const auto verdict = text.substr(at + std::strlen(between));
+      if (std::find(verdicts.begin(), verdicts.end(), verdict) == verdicts.end()) continue;
+      out.push_back({{"claim", text}, {"check", {{"value", text.substr(0, at)}, {key, verdict}}}});
+      break;
+    }
+    if (out.empty() || out.back()["claim"] != text)
+      throw UsageError("--claim " + text + ": no claim",
+                       "'VARIANT is VERDICT' or 'VARIANT is not VERDICT', such as 'gelu is better'; verdicts: " + join(verdicts));
   }
   return out;
 }

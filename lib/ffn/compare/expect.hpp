@@ -12,6 +12,9 @@ namespace ffn {
 std::vector<Expectation> check_expectations(const Json& expect, const Comparison& comparison, const std::string& source,
                                             bool complete = false);
 
+/// "gelu is better" and "gelu is not worse" as items of such a list. Throws UsageError for any other text.
+Json claims_of(const std::vector<std::string>& texts);
+
 /// The same for a study that may have come out before it was claimed: `frozen` is what study.json recorded before the first run.
 std::vector<Expectation> check_claims(const Json& expect, const std::optional<JsonValue>& frozen, const Comparison& comparison,
                                       const std::string& source);

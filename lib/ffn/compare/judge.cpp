@@ -8,6 +8,7 @@
 #include "ffn/base/files.hpp"
 #include "ffn/base/hash.hpp"
 #include "ffn/base/suggest.hpp"
+#include "ffn/compare/expect.hpp"
 #include "ffn/compare/looks.hpp"
 #include "ffn/compare/run_keys.hpp"
 #include "ffn/compare/sequential.hpp"
@@ -150,7 +151,7 @@ std::string record_text_of(const FoundRun& run, bool has_seeds) {
 
 // Stdin, a pipe or a device: nothing stands beside it.
 bool is_stream(const std::string& file) {
-  return file == "-" || (path_exists(file) && type_of(file) != std::filesystem::file_type::regular);
+  return file == "-" || (path_exists(file) && !directory_exists(file) && type_of(file) != std::filesystem::file_type::regular);
 }
 
 // Named in another order or by a link, files have the same record.
@@ -158,6 +159,7 @@ std::filesystem::path record_path(const JudgeQuestion& question) {
   std::filesystem::path first = *std::min_element(question.files.begin(), question.files.end());
   if (is_stream(first)) first = "stdin";
   else if (path_exists(first) && link_type_of(first) == std::filesystem::file_type::symlink) first = std::filesystem::canonical(first);
+  first = without_slash(first);
   if (!question.record_directory.empty()) return std::filesystem::path(question.record_directory) / (first.filename().string() + kLooksEnd);
   return first.string() + kLooksEnd;
 }
@@ -212,24 +214,31 @@ Json question_of(const JudgeQuestion& question, const RunColumns& columns, const
 
 JudgeAnswer judge_files(const JudgeQuestion& question) {
   const auto take = read_taken(question.take);
+  const Json asked_claims = claims_of(question.claims);
   const bool is_piped = std::any_of(question.files.begin(), question.files.end(), is_stream);
   const bool records = !is_piped || !question.record_directory.empty();
   if (!question.record_directory.empty()) make_directories(question.record_directory);
   const bool is_there = is_piped || path_exists(question.files[0]);
   RunRows rows;
-  if (is_there || !question.maximum) rows = read_run_rows(question.files);
+  const bool declares = records && (question.maximum || !question.claims.empty());
+  if (is_there || !declares) rows = read_run_rows(question.files);
   std::optional<Looks> looks;
   if (records) looks.emplace(record_path(question));
   if (question.maximum) {
     if (!looks) throw UsageError("a design is kept beside its file, and a pipe has none", "-o DIR keeps it there");
     looks->declare({*question.maximum, 0});
   }
+  const JsonValue claims = looks ? looks->claim(asked_claims) : JsonValue(asked_claims);
   const auto design = looks ? looks->design() : std::nullopt;
-  if (rows.rows.empty() && question.maximum) {
+  if (rows.rows.empty() && declares) {
     looks->write();
+    const auto claimed = counted(claims->size(), "claim");
     return {std::nullopt,
-            "Declared in " + looks->path().string() + ": interim analyses at " + schedule_text(*question.maximum, 0) +
-                " runs of each variant. Judge the table whenever rows have come; runs between two analyses wait for the next."};
+            "Declared in " + looks->path().string() + ": " +
+                (!design ? claimed + ". Judge the table when its runs are done."
+                         : (claims->empty() ? "" : claimed + ", ") + "interim analyses at " + schedule_text(design->maximum, 0) +
+                               " runs of each variant. Judge the table whenever rows have come; runs between two analyses "
+                               "wait for the next.")};
   }
   if (rows.rows.empty()) throw DataError("there are no rows to judge", "a table has a line of names and a row for each run");
   const auto columns = infer_columns(question.columns, rows, take);
@@ -263,9 +272,16 @@ JudgeAnswer judge_files(const JudgeQuestion& question) {
   auto& c = answer.comparison.emplace(compare_runs(runs, request));
   note_columns(columns, judged, c);
   c.notes.insert(c.notes.end(), rows.notes.begin(), rows.notes.end());
+  c.notes.insert(c.notes.end(), judged.notes.begin(), judged.notes.end());
   note_worst(judged, c);
   if (c.unpaired && judged.has_seeds) note_shared_seeds(c);
   c.pairing = pairing_text(c, is_drawn);
+  try {
+    check_expectations(asked_claims, c, "", true);
+  } catch (const ConfigError& error) {
+    throw UsageError("--claim: " + error.problems()[0].message);
+  }
+  c.history.claims = check_claims(*claims, claims, c, looks ? looks->path().string() : "--claim");
 
   std::string reason;
   if (looks) {

@@ -16,6 +16,7 @@ struct JudgeQuestion {
   std::string take = "last";
   CompareConfig config;                ///< reference, alpha, min_effect, scale and pairs
   std::optional<std::size_t> maximum;  ///< of a sequential design that is declared now
+  std::vector<std::string> claims;     ///< "gelu is better"
   std::string record_directory;        ///< of the record of looks; empty: beside the first file by name
 };
 

@@ -36,9 +36,11 @@ bool is_design(const Json& design) {
          design["max"] >= 8 && is_list_of(design.value("seeds", Json()), [](const Json& seed) { return seed.is_number_integer(); });
 }
 
+bool is_claim(const Json& claim) { return claim.is_object() && is_text(claim.value("claim", Json())) && claim.contains("check"); }
+
 bool is_looks(const Json& json) {
   return json.is_object() && json.value("kind", Json()) == kKind && is_list_of(json.value("looks", Json()), is_look) &&
-         (!json.contains("design") || is_design(json["design"]));
+         is_list_of(json.value("claims", Json::array()), is_claim) && (!json.contains("design") || is_design(json["design"]));
 }
 
 std::string day_of(const Json& look) { return look["when"].get<std::string>().substr(0, 10); }
@@ -79,6 +81,18 @@ void Looks::declare(const DeclaredDesign& design) {
                           {"seeds", design.seeds},
                           {"when", utc_now()},
                           {"after_looks", (*record_)["looks"].size()}};
+}
+
+JsonValue Looks::claim(const JsonValue& claims) {
+  Json all = record_->value("claims", Json::array());
+  for (Json claim : *claims) {
+    if (std::any_of(all.begin(), all.end(), [&](const Json& before) { return before["claim"] == claim["claim"]; })) continue;
+    claim["date"] = utc_now();
+    if (!(*record_)["looks"].empty()) claim["after_results"] = true;
+    all.push_back(std::move(claim));
+  }
+  if (!all.empty()) (*record_)["claims"] = all;
+  return all;
 }
 
 std::string Looks::reference() const {

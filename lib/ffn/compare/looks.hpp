@@ -31,6 +31,9 @@ class Looks {
   /// Before any look; a design that stands is kept, and another one refused with a UsageError.
   void declare(const DeclaredDesign& design);
 
+  /// Keeps claims (expect.hpp) that it lacks, dated; those that come after a look are marked "after_results". Returns all.
+  JsonValue claim(const JsonValue& claims);
+
   /// The reference of the first look, "" before it: an export changes the order of its rows, and with it the first variant.
   std::string reference() const;
   /// Fresh seeds follow those that were seen, by size. Returns all, in the order in which they are analysed.

@@ -12,6 +12,7 @@
 #include "ffn/base/files.hpp"
 #include "ffn/base/suggest.hpp"
 #include "ffn/base/utf8.hpp"
+#include "ffn/compare/event_files.hpp"
 #include "ffn/data/csv.hpp"
 #include "ffn/data/table_cells.hpp"
 
@@ -182,6 +183,18 @@ void add_csv(const std::string& text, const std::string& file, const Cells& with
   }
 }
 
+void add_event_files(const std::string& directory, const Cells& with, RowCollector& rows) {
+  for (const auto& run : read_event_files(directory)) {
+    for (const auto& [step, scalars] : run.scalars) {
+      std::vector<std::pair<std::string, std::string>> cells(scalars.begin(), scalars.end());
+      cells.emplace_back("name", run.directory.lexically_relative(directory).string());
+      cells.emplace_back("step", std::to_string(step));
+      if (!with.empty()) cells.emplace_back("file", with[0]);
+      rows.add(cells, run.directory.string() + " step " + std::to_string(step));
+    }
+  }
+}
+
 Cells words_of(const std::string& text) {
   std::istringstream words(text);
   return {std::istream_iterator<std::string>(words), {}};
@@ -328,18 +341,29 @@ std::string number_word(double x) {
 
 }  // namespace
 
+std::filesystem::path without_slash(const std::filesystem::path& path) {
+  return path.has_filename() || !path.has_relative_path() ? path : path.parent_path();
+}
+
 RunRows read_run_rows(const std::vector<std::string>& files) {
   RunRows out;
   RowCollector rows(out);
   std::map<std::string, int> stems;
-  const auto stem_of = [](const std::string& file) { return std::filesystem::path(file).stem().string(); };
+  const auto stem_of = [](const std::string& file) {
+    const auto path = without_slash(file);
+    return (directory_exists(path) ? path.filename() : path.stem()).string();
+  };
   for (const auto& file : files) ++stems[stem_of(file)];
   for (const auto& file : files) {
+    const Cells with = files.size() > 1 ? Cells{stems[stem_of(file)] > 1 ? file : stem_of(file)} : Cells();
+    if (directory_exists(file)) {
+      add_event_files(without_slash(file).string(), with, rows);
+      continue;
+    }
     const std::string shown = file == "-" ? "stdin" : file;
     std::string text = read_input(file, "table of runs", ExitCode::data, kMostTableBytes);
     if (text.compare(0, 3, "\xEF\xBB\xBF") == 0) text.erase(0, 3);
     if (text.find('\0') != std::string::npos) throw DataError(shown + ": no text", "a table of runs is CSV, TSV or JSON lines in UTF-8");
-    const Cells with = files.size() > 1 ? Cells{stems[stem_of(file)] > 1 ? file : stem_of(file)} : Cells();
     const auto first = text.find_first_not_of(" \t\r\n");
     if (first != std::string::npos && (text[first] == '{' || text[first] == '[')) add_json(text, shown, with, rows);
     else add_csv(text, shown, with, rows);
@@ -386,8 +410,9 @@ RunColumns infer_columns(const RunColumns& asked, RunRows& rows, const TakenValu
   if (out.by.empty() && !rows.rows.empty()) {
     const std::string name = find_column(rows, "", "name run_name runname run", "");
     if (name.empty() || !split_names(rows, name, out))
-      throw UsageError("no column has a usual name of variants, such as act, variant or model",
-                       "--by COLUMN says what is compared, or give one file for each variant; " + columns_here(rows));
+      throw UsageError(
+          "no column has a usual name of variants, such as act, variant or model",
+          "--by COLUMN says what is compared, or give one file for each variant, or name runs like relu-seed3; " + columns_here(rows));
   }
   if (!out.state.empty() && std::any_of(rows.rows.begin(), rows.rows.end(), [&](const Cells& row) {
         return state_of(row[index_of(rows, out.state)]) == RunState::interrupted;
@@ -468,13 +493,14 @@ JudgedRuns runs_of_rows(const RunRows& rows, const RunColumns& columns, const Ta
   out.higher_is_better = higher && !for_target;
   out.has_seeds = !columns.seed.empty();
   auto grouped = group_rows(rows, columns);
+  std::set<double> ends;  // of curves whose last value counts
   const bool whole_seeds =
       std::all_of(grouped.begin(), grouped.end(), [](const RowsOfRun& run) { return whole_number(run.seed).has_value(); });
   std::map<std::string, std::int64_t> seed_numbers;
   const std::string by = out.by = key_of_column(columns.by);
   for (auto& one : grouped) {
+    std::map<std::size_t, double> steps;
     if (one.rows.size() > 1) {
-      std::map<std::size_t, double> steps;
       for (const auto row : one.rows) {
         const auto at = value_of_cell(rows.rows[row][step], columns.step, rows.places[row]);
         if (!at || std::isnan(*at))
@@ -484,9 +510,11 @@ JudgedRuns runs_of_rows(const RunRows& rows, const RunColumns& columns, const Ta
       std::stable_sort(one.rows.begin(), one.rows.end(), [&](std::size_t a, std::size_t b) { return steps[a] < steps[b]; });
     }
     std::optional<double> value;  // NaN: diverged
+    std::optional<double> end;
     for (const auto row : one.rows) {
       const auto here = value_of_cell(rows.rows[row][metric], columns.metric, rows.places[row]);
       if (!here) continue;
+      if (one.rows.size() > 1) end = steps[row];
       const bool is_better = value && !std::isnan(*value) && (std::isnan(*here) || (higher ? *value >= *here : *value <= *here));
       if (take.kind == TakenValue::Kind::last || (take.kind == TakenValue::Kind::best && !is_better)) value = here;
       if (for_target && !value && (higher ? *here >= take.target : *here <= take.target))
@@ -507,6 +535,7 @@ JudgedRuns runs_of_rows(const RunRows& rows, const RunColumns& columns, const Ta
       continue;
     }
     run.state = said == RunState::failed ? RunState::failed : value && std::isfinite(*value) ? RunState::done : RunState::diverged;
+    if (said != RunState::failed && end) ends.insert(*end);
     if (said == RunState::failed) run.reason = lower(rows.rows[last][state]);
     else if (run.state == RunState::diverged) run.reason = for_target ? "never" : value ? "not finite" : "no value";
     RunSummary summary;
@@ -515,6 +544,9 @@ JudgedRuns runs_of_rows(const RunRows& rows, const RunColumns& columns, const Ta
     run.summary = summary;
     out.runs.push_back(std::move(run));
   }
+  if (take.kind == TakenValue::Kind::last && ends.size() > 1)
+    out.notes.push_back("runs end at different steps (" + number_word(*ends.begin()) + " to " + number_word(*ends.rbegin()) +
+                        "), and each counts with its last value");
   return out;
 }
 

@@ -1,6 +1,7 @@
-// Tables of runs that other trainers made: CSV, TSV, JSON lines, and the exports of W&B and MLflow.
+// Tables of runs that other trainers made: CSV, TSV, JSON lines, the exports of W&B and MLflow, and TensorBoard's event files.
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <utility>
@@ -19,8 +20,12 @@ struct RunRows {
 };
 
 /// Reads the files ("-" is stdin); of several, a column "file" says which. A W&B chart export, with a column per run, becomes a row per run
-/// and step. Throws DataError with the place of what cannot be read.
+/// and step, and so does a directory of event files, whose runs are called as their directories. Throws DataError with the place of what
+/// cannot be read.
 RunRows read_run_rows(const std::vector<std::string>& files);
+
+/// "runs/" → "runs": files beside a directory begin with its name.
+std::filesystem::path without_slash(const std::filesystem::path& path);
 
 /// Which columns hold what; what is empty is inferred where its name is usual.
 struct RunColumns {

@@ -253,8 +253,8 @@ std::string how_far(const Comparison& c) {
   const std::string after = " after " + std::to_string(seeds) + " seeds of at most " + std::to_string(most) + ".";
   if (c.sequential->open == 0) return " Settled" + after;
   if (seeds < most) return " Not settled yet" + after;
-  return " Not settled by the maximum of " + std::to_string(most) +
-         " seeds: a larger seeds.max goes on from here and keeps the error rate.";
+  return " Not settled by the maximum of " + std::to_string(most) + " seeds" +
+         (c.pairing.empty() ? ": a larger seeds.max goes on from here and keeps the error rate." : ".");
 }
 
 // " Other question than declared: metric: suggestive. Fresh seeds give a sure answer: …"; empty if the answer is sure, or no verdict is

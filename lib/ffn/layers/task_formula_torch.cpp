@@ -51,21 +51,18 @@ Tensor picked(const TaskFunction& function, const Tensor& x, const Tensor& n) {
 
 }  // namespace
 
-bool is_exact(const TaskFormula& formula) {
-  const auto& steps = formula.steps();
-  return std::all_of(steps.begin(), steps.end(), [&](const TaskFormula::Step& step) {
-    if (step.own && step.own->kind == Kind::pick) return steps[step.operands[0]].values.has_value();  // -0 and 0 are equal, and differ
-    return !step.element || std::all_of(step.element->nodes, step.element->nodes + step.element->count, [](const ExpressionNode& node) {
-      return node.operation < Operation::sqrt || node.operation > Operation::expm1;
-    });
-  });
-}
-
-std::int64_t numbers_held(const TaskFormula& formula) {
+std::optional<std::int64_t> numbers_held(const TaskFormula& formula) {
+  const auto is_rounded = [](const ExpressionNode& node) {
+    return node.operation >= Operation::sqrt && node.operation <= Operation::expm1;
+  };
   std::int64_t out = 0;
   for (const auto& step : formula.steps()) {
-    const bool picks = step.own && step.own->kind == Kind::pick;
-    out += step.width + (picks ? 4 * formula.steps()[step.operands[0]].width : 0);
+    if (step.element && std::any_of(step.element->nodes, step.element->nodes + step.element->count, is_rounded)) return {};
+    out += step.width;
+    if (!step.own || step.own->kind != Kind::pick) continue;
+    const auto& from = formula.steps()[step.operands[0]];
+    if (!from.values) return {};  // -0 and 0 are equal, and differ
+    out += 4 * from.width;
   }
   return out;
 }

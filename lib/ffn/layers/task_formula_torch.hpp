@@ -6,11 +6,9 @@
 
 namespace ffn::modules {
 
-/// Whether evaluate() gives the bits of TaskFormula::evaluate(): no function of it is rounded in each library's own way.
-bool is_exact(const TaskFormula& formula);
-
-/// Numbers that evaluate() holds for each result.
-std::int64_t numbers_held(const TaskFormula& formula);
+/// Numbers that evaluate() holds for each result; none where it may have other bits than TaskFormula::evaluate(), since each library rounds
+/// some function in its own way.
+std::optional<std::int64_t> numbers_held(const TaskFormula& formula);
 
 /// (…, width) float64 of inputs (…, columns) float64, whose other dimensions broadcast to `shape`. Those of constants may be undefined, the
 /// first may not.

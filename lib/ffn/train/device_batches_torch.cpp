@@ -37,38 +37,34 @@ DeviceBatches::DeviceBatches(const Task& task, std::int64_t width, std::int64_t 
   bytes_ = shape_.sequence_length * (shape_.tokens ? 64 : 128 * shape_.input_width);  // words, and what they pass through
   for (const auto* formula : formulas) {
     if (!*formula) continue;
-    if (!modules::is_exact(**formula)) return;
-    bytes_ += 8 * shape_.sequence_length * modules::numbers_held(**formula);
+    const auto held = modules::numbers_held(**formula);
+    if (!held) return;
+    bytes_ += 8 * shape_.sequence_length * *held;
   }
   const bool held_out = inputs && inputs->held_out > 0;
   const auto patterns = held_out ? static_cast<std::int64_t>(inputs->patterns->at(0).size()) : 0;
   if (width * std::max(bytes_ * batch_size, 8 * patterns) > kMostBytes) return;
-  // A value of each run.
-  const auto run_of = [&](std::int64_t row) { return row < task.num_runs() ? static_cast<std::size_t>(row) : 0; };
-  const auto rows = [&](const std::function<std::int64_t(std::size_t)>& of) {
-    std::vector<std::int64_t> values;
-    for (std::int64_t row = 0; row < width; ++row) values.push_back(of(run_of(row)));
-    return torch::tensor(values, torch::kInt64).to(numbers.device());
-  };
-  // Values of each run, from `first` on.
-  const auto table = [&](const auto& of_runs, std::int64_t first, torch::Dtype dtype) {
+  const auto rows = [&](const std::function<Tensor(std::size_t)>& of_run) {
     std::vector<Tensor> out;
-    for (std::int64_t row = 0; row < width; ++row) {
-      const auto& values = of_runs[run_of(row)];
-      out.push_back(torch::tensor(std::vector<double>(values.begin() + first, values.end()), torch::kFloat64));
-    }
-    return torch::stack(out).to(dtype).to(numbers.device());
+    for (std::int64_t row = 0; row < width; ++row) out.push_back(of_run(row < task.num_runs() ? static_cast<std::size_t>(row) : 0));
+    return torch::stack(out).to(numbers.device());
   };
+  const auto whole = [](std::int64_t value) { return torch::tensor({value}, torch::kInt64); };
   if (windows) {
-    starts_ = rows([&](std::size_t run) { return windows->runs[run].starts; }).unsqueeze(1);
-    before_ = rows([&](std::size_t run) { return windows->runs[run].before; }).unsqueeze(1);
-    skipped_ = rows([&](std::size_t run) { return windows->runs[run].skipped; }).unsqueeze(1);
+    starts_ = rows([&](std::size_t run) { return whole(windows->runs[run].starts); });
+    before_ = rows([&](std::size_t run) { return whole(windows->runs[run].before); });
+    skipped_ = rows([&](std::size_t run) { return whole(windows->runs[run].skipped); });
     text_ = torch::tensor(windows->text, torch::kInt64).to(numbers.device());
     windows->text.clear();
   }
-  if (sequences) fixed_ = table(*sequences->fixed, 0, torch::kFloat64).unsqueeze(1).unsqueeze(1);
-  if (held_out) patterns_ = table(*inputs->patterns, inputs->held_out, torch::kInt64);
-  seeds_ = rows([&](std::size_t run) { return static_cast<std::int64_t>(task.train_seed(run)); });
+  if (sequences) fixed_ = rows([&](std::size_t run) { return torch::tensor((*sequences->fixed)[run], torch::kFloat64).view({1, 1, -1}); });
+  if (held_out) {
+    patterns_ = rows([&](std::size_t run) {
+      const auto& all = (*inputs->patterns)[run];
+      return torch::tensor(std::vector<std::int64_t>(all.begin() + inputs->held_out, all.end()), torch::kInt64);
+    });
+  }
+  seeds_ = rows([&](std::size_t run) { return whole(static_cast<std::int64_t>(task.train_seed(run))); }).squeeze(1);
 }
 
 // The first words of every run's streams (K), as numbers below 2^32: (K, R, shape).

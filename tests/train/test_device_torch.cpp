@@ -116,6 +116,20 @@ TEST_CASE("a device draws the batches that the task writes, bit for bit", "[torc
   }
 }
 
+TEST_CASE("a device leaves to the host what libraries round in their own way, and what it has to refuse", "[torch]") {
+  const auto task_of = [](const std::string& keys) {
+    return make_task(read_run_config(parse_document(R"({"task": {"kind": "function", )" + keys + "}}", "task", "/"), "task").task,
+                     {{1, 2}});
+  };
+  CHECK_FALSE(DeviceBatches(*task_of(R"("name": "spiral")"), 1, 8, torch::kFloat32).drawn());
+  const auto rarely_undefined =
+      task_of(R"raw("inputs": {"u": {"uniform": [0, 1], "size": 2}}, "classes": 2, "label": "where(u[0] > 0.9999, 0 / 0, u[1] > 0.5)")raw");
+  const DeviceBatches batches(*rarely_undefined, 1, 40000, torch::kFloat32);
+  REQUIRE(batches.drawn());
+  CHECK_FALSE(batches.at(torch::zeros({1}, torch::kInt64)).inputs.defined());
+  CHECK_THROWS_AS(rarely_undefined->batch(0, 0, 40000), DataError);
+}
+
 TEST_CASE("coefficients made of what runs and what steps share are those of each run", "[torch]") {
   for (const auto& [name, config] : test::cases()) {
     INFO(name);

@@ -82,9 +82,24 @@ TEST_CASE("a device draws the batches that the task writes, bit for bit", "[torc
   TextConfig text;
   text.file = test::text_file();
   text.context = 7;
-  for (const TaskConfig& config : {TaskConfig(patterns), TaskConfig(text)}) {
+  std::vector<TaskConfig> configs{patterns, text};
+  for (const char* task :
+       {R"({"kind": "xor", "bits": 32, "jitter": 0.3})", R"({"kind": "sequence_xor", "length": 40, "first_offset": 2, "second_offset": 5})",
+        R"({"kind": "sequence", "name": "copy", "length": 8, "alphabet": 5})",
+        R"({"kind": "sequence", "name": "sort", "length": 8, "alphabet": 5})",
+        R"({"kind": "sequence", "name": "recall", "length": 24, "alphabet": 9})",
+        R"({"kind": "sequence", "name": "memorization", "length": 24, "alphabet": 9})",
+        R"({"kind": "function", "name": "sparse_parity", "label_noise": 0.3})",
+        R"({"kind": "function", "name": "modular", "held_out": 0.4, "jitter": 0.1})", R"({"kind": "function", "name": "clusters"})",
+        R"({"kind": "function", "name": "gauss"})", R"({"kind": "function", "name": "product", "noise": 0.2})",
+        R"raw({"kind": "function", "label_noise": 0.5, "inputs": {"a": {"integer": 7, "size": 3}, "u": {"uniform": [-3, 5]}, "b": "bit"},
+               "label": "(a[0] ^ a[1] | 2 & a[2]) % 5 + (!b) * (max(min(a), u) > abs(floor(u)) % 3 / 0.7)"})raw"})
+    configs.push_back(read_run_config(parse_document(R"({"task": )" + std::string(task) + "}", "task", "/"), "task").task);
+  int number = 0;
+  for (const TaskConfig& config : configs) {
     const auto task = make_task(config, {{1, 2}, {0xFEDCBA9876543210u, 4}, {5, 6}});
-    constexpr std::int64_t kBatch = 10;
+    INFO("task " << number++);
+    constexpr std::int64_t kBatch = 300;
     const DeviceBatches batches(*task, 4, kBatch, torch::kFloat32);
     REQUIRE(batches.drawn());
     const std::vector<std::int64_t> steps{0, 1, 77, (std::int64_t{1} << 33) + 5};
@@ -94,11 +109,25 @@ TEST_CASE("a device draws the batches that the task writes, bit for bit", "[torc
         const ExampleSet written = task->batch(run, steps[k], kBatch);
         const Tensor inputs = drawn.inputs[static_cast<std::int64_t>(k)][static_cast<std::int64_t>(run)].flatten(),
                      targets = drawn.targets[static_cast<std::int64_t>(k)][static_cast<std::int64_t>(run)].flatten();
-        CHECK(torch::equal(targets, torch::tensor(written.labels, torch::kInt64)));
+        CHECK(torch::equal(targets, written.values.empty() ? torch::tensor(written.labels, torch::kInt64) : torch::tensor(written.values)));
         CHECK(torch::equal(inputs, task->shape().tokens ? torch::tensor(written.tokens, torch::kInt64) : torch::tensor(written.vectors)));
       }
     }
   }
+}
+
+TEST_CASE("a device leaves to the host what libraries round in their own way, and what it has to refuse", "[torch]") {
+  const auto task_of = [](const std::string& keys) {
+    return make_task(read_run_config(parse_document(R"({"task": {"kind": "function", )" + keys + "}}", "task", "/"), "task").task,
+                     {{1, 2}});
+  };
+  CHECK_FALSE(DeviceBatches(*task_of(R"("name": "spiral")"), 1, 8, torch::kFloat32).drawn());
+  const auto rarely_undefined =
+      task_of(R"raw("inputs": {"u": {"uniform": [0, 1], "size": 2}}, "classes": 2, "label": "where(u[0] > 0.9999, 0 / 0, u[1] > 0.5)")raw");
+  const DeviceBatches batches(*rarely_undefined, 1, 40000, torch::kFloat32);
+  REQUIRE(batches.drawn());
+  CHECK_FALSE(batches.at(torch::zeros({1}, torch::kInt64)).inputs.defined());
+  CHECK_THROWS_AS(rarely_undefined->batch(0, 0, 40000), DataError);
 }
 
 TEST_CASE("coefficients made of what runs and what steps share are those of each run", "[torch]") {

@@ -59,7 +59,11 @@ class RandomStream {
   std::uint32_t below(std::uint32_t n) { return static_cast<std::uint32_t>(std::uint64_t{bits()} * n >> 32); }
   /// Standard normal by Box and Muller 1958, one of the pair.
   double normal() {
-    const double u = (static_cast<double>(bits()) + 0.5) * 0x1p-32, v = (static_cast<double>(bits()) + 0.5) * 0x1p-32;
+    const std::uint32_t first = bits();
+    return normal_of(first, bits());
+  }
+  static double normal_of(std::uint32_t first, std::uint32_t second) {
+    const double u = (static_cast<double>(first) + 0.5) * 0x1p-32, v = (static_cast<double>(second) + 0.5) * 0x1p-32;
     return std::sqrt(-2 * std::log(u)) * std::cos(6.283185307179586 * v);
   }
 

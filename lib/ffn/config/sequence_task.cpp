@@ -11,7 +11,7 @@ namespace ffn {
 
 namespace {
 
-constexpr std::int64_t kDraws = 1 << 24, kWholeRun = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kDraws = SequenceTaskSpec::kDraws, kWholeRun = std::numeric_limits<std::int64_t>::max();
 constexpr std::uint64_t kFixedStream = std::numeric_limits<std::uint64_t>::max();  // no step of training
 
 SequenceTaskSpec sequence_spec(const SequenceConfig& config) {

@@ -7,6 +7,7 @@
 namespace ffn {
 
 struct SequenceTaskSpec {
+  static constexpr std::int64_t kDraws = 1 << 24;  ///< whole numbers below, of which `tokens` makes tokens
   std::int64_t alphabet = 0, length = 0;
   std::optional<TaskFormula> tokens, label, scored;  ///< no `tokens`: drawn evenly; no `scored`: all positions are
   std::int64_t classes = 0;

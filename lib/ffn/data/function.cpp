@@ -16,9 +16,6 @@ namespace {
 
 constexpr std::int64_t kMostGroups = 65536;
 
-// Streams of one step besides those of the inputs, so that none shifts another when it is switched off.
-constexpr std::size_t kPatternStream = 0, kJitterStream = 1, kNoiseStream = 2, kFirstInputStream = 4;
-
 }  // namespace
 
 std::string describe_targets(const FunctionConfig& config) {
@@ -54,7 +51,7 @@ FunctionTask::FunctionTask(const FunctionConfig& config, std::vector<DataSeeds> 
     for (std::int64_t run = 0; run < num_runs(); ++run) {
       auto& all = patterns_.emplace_back(static_cast<std::size_t>(count));
       std::iota(all.begin(), all.end(), 0u);
-      RandomStream random(this->seeds(static_cast<std::size_t>(run)).validation, kPatternStream);
+      RandomStream random(this->seeds(static_cast<std::size_t>(run)).validation, DrawnInputs::kPattern);
       for (std::size_t i = 0; i < static_cast<std::size_t>(held_out_); ++i)
         std::swap(all[i], all[i + random.below(static_cast<std::uint32_t>(all.size() - i))]);
     }
@@ -68,15 +65,16 @@ FunctionTask::Numbers FunctionTask::room(std::int64_t examples) const {
   return out;
 }
 
-std::uint64_t FunctionTask::stream_number(std::int64_t step, std::size_t purpose) const {
-  return static_cast<std::uint64_t>(step) * (kFirstInputStream + spec_.inputs.size()) + purpose;
+// Streams of one step: none shifts another when it is switched off.
+std::uint64_t FunctionTask::stream_number(std::int64_t step, std::int64_t purpose) const {
+  return static_cast<std::uint64_t>(step * (DrawnInputs::kFirstInput + static_cast<std::int64_t>(spec_.inputs.size())) + purpose);
 }
 
 FunctionTask::Numbers FunctionTask::drawn(std::uint64_t seed, std::int64_t step, std::int64_t examples) const {
   Numbers numbers = room(examples);
   for (std::size_t i = 0; i < spec_.inputs.size(); ++i) {
     const FunctionInput& input = spec_.inputs[i];
-    RandomStream random(seed, stream_number(step, kFirstInputStream + i));
+    RandomStream random(seed, stream_number(step, DrawnInputs::kFirstInput + static_cast<std::int64_t>(i)));
     for (double& number : numbers[i]) {
       // In float32, which the network sees.
       if (input.is_discrete()) number = random.below(static_cast<std::uint32_t>(input.values));
@@ -182,7 +180,7 @@ void FunctionTask::write(const Numbers& numbers, std::int64_t examples, const Ba
 
 void FunctionTask::add_jitter(std::uint64_t seed, std::int64_t step, std::int64_t examples, const BatchPlace& to) const {
   if (config_.jitter == 0) return;
-  RandomStream random(seed, stream_number(step, kJitterStream));
+  RandomStream random(seed, stream_number(step, DrawnInputs::kJitter));
   for (std::int64_t i = 0; i < examples * shape_.input_width; ++i) to.vectors[i] += static_cast<float>(config_.jitter * random.normal());
 }
 
@@ -190,7 +188,7 @@ void FunctionTask::write_batch(std::size_t run, std::int64_t step, std::int64_t 
   const auto seed = seeds(run).train;
   if (held_out_ > 0) {
     Numbers numbers = room(batch_size);
-    RandomStream random(seed, stream_number(step, kPatternStream));
+    RandomStream random(seed, stream_number(step, DrawnInputs::kPattern));
     const auto& all = patterns_[run];
     const auto trained = static_cast<std::uint32_t>(static_cast<std::int64_t>(all.size()) - held_out_);
     for (std::int64_t i = 0; i < batch_size; ++i) set_pattern(all[static_cast<std::size_t>(held_out_) + random.below(trained)], i, numbers);
@@ -199,7 +197,7 @@ void FunctionTask::write_batch(std::size_t run, std::int64_t step, std::int64_t 
     write(drawn(seed, step, batch_size), batch_size, to);
   }
   add_jitter(seed, step, batch_size, to);
-  RandomStream random(seed, stream_number(step, kNoiseStream));
+  RandomStream random(seed, stream_number(step, DrawnInputs::kNoise));
   if (config_.label_noise > 0) {
     for (std::int64_t i = 0; i < batch_size; ++i) {
       const bool changes = random.uniform() < config_.label_noise;

@@ -18,6 +18,7 @@ class FunctionTask final : public Task {
   TaskShape shape() const override { return shape_; }
   /// Every input is drawn for itself, or a pattern that is not held out.
   void write_batch(std::size_t run, std::int64_t step, std::int64_t batch_size, const BatchPlace& to) const override;
+  DrawnBatches drawn_batches() const override { return DrawnInputs{&config_, &spec_, held_out_, &patterns_}; }
   /// The patterns held out; or every pattern once, or an even grid of one uniform number, if that fits; or fresh draws.
   ExampleSet validation(std::int64_t max_examples) const override;
   /// Rows of a table with a column for each number of an input, "x" or "x[0]", "x[1]", as the formula sees them. Throws DataError.
@@ -34,7 +35,7 @@ class FunctionTask final : public Task {
   void write_inputs(const Numbers& numbers, std::int64_t examples, float* to) const;
   static std::vector<double> values_of(const TaskFormula& formula, const Numbers& numbers, std::int64_t examples);
   [[noreturn]] void fail(const Numbers& numbers, std::int64_t example, double result, const std::string& key) const;
-  std::uint64_t stream_number(std::int64_t step, std::size_t purpose) const;
+  std::uint64_t stream_number(std::int64_t step, std::int64_t purpose) const;
   void add_jitter(std::uint64_t seed, std::int64_t step, std::int64_t examples, const BatchPlace& to) const;
 
   FunctionConfig config_;

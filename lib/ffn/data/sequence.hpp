@@ -16,6 +16,7 @@ class SequenceTask final : public Task {
   }
   TaskShape shape() const override { return shape_; }
   void write_batch(std::size_t run, std::int64_t step, std::int64_t batch_size, const BatchPlace& to) const override;
+  DrawnBatches drawn_batches() const override { return DrawnSequences{&spec_, &fixed_}; }
   ExampleSet validation(std::int64_t max_examples) const override;
 
  private:

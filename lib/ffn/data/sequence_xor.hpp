@@ -13,6 +13,7 @@ class SequenceXorTask final : public Task {
   TaskShape shape() const override { return shape_of(config_); }
   /// Tokens in {0, 1}; labels are -1 at positions before the larger offset.
   void write_batch(std::size_t run, std::int64_t step, std::int64_t batch_size, const BatchPlace& to) const override;
+  DrawnBatches drawn_batches() const override { return DrawnBits{config_.first_offset, config_.second_offset}; }
   ExampleSet validation(std::int64_t max_examples) const override;
 
  private:

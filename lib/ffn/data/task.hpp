@@ -11,6 +11,9 @@
 
 namespace ffn {
 
+struct FunctionTaskSpec;
+struct SequenceTaskSpec;
+
 /// Examples of all runs of a cohort: run after run, or once where every run has the same (`shared`).
 struct ExampleSet {
   std::int64_t count = 0;  ///< examples per run
@@ -38,9 +41,23 @@ struct BatchPlace {
 
 /// Batches that a device can draw by itself, as tensors, with the bits of Task::write_batch(). Each is a function of words of the run's
 /// Philox streams.
-struct DrawnPatterns {  ///< of XorTask: stream 4·step the patterns, 4·step + 2 the flips of labels
+struct DrawnPatterns {  ///< of XorTask: stream 4·step the patterns, 4·step + 1 their jitter, 4·step + 2 the flips of labels
   std::int64_t bits;
-  double label_noise;
+  double label_noise, jitter;
+};
+struct DrawnBits {  ///< of SequenceXorTask: stream `step`, a word for each 32 positions
+  std::int64_t first_offset, second_offset;
+};
+struct DrawnSequences {  ///< of SequenceTask, by its formulas: stream `step`, a word for each position
+  const SequenceTaskSpec* spec;
+  const std::vector<std::vector<double>>* fixed;  ///< (R, alphabet)
+};
+struct DrawnInputs {  ///< of FunctionTask, by its formulas: so many streams per step and input
+  static constexpr std::int64_t kPattern = 0, kJitter = 1, kNoise = 2, kFirstInput = 4;
+  const FunctionConfig* config;
+  const FunctionTaskSpec* spec;
+  std::int64_t held_out;
+  const std::vector<std::vector<std::uint32_t>>* patterns;  ///< of each run, those held out first
 };
 struct DrawnWindows {  ///< of TextTask: stream `step` has a window's number, from `before` on moved by `skipped`
   struct Run {
@@ -49,7 +66,7 @@ struct DrawnWindows {  ///< of TextTask: stream `step` has a window's number, fr
   std::vector<std::int64_t> text;
   std::vector<Run> runs;
 };
-using DrawnBatches = std::variant<std::monostate, DrawnPatterns, DrawnWindows>;
+using DrawnBatches = std::variant<std::monostate, DrawnPatterns, DrawnWindows, DrawnBits, DrawnSequences, DrawnInputs>;
 
 class Task {
  public:

@@ -13,10 +13,7 @@ class XorTask final : public Task {
   TaskShape shape() const override { return shape_of(config_); }
   /// Vectors in {-1, +1} plus jitter; labels: the parity of the +1s, flipped with label_noise.
   void write_batch(std::size_t run, std::int64_t step, std::int64_t batch_size, const BatchPlace& to) const override;
-  DrawnBatches drawn_batches() const override {
-    if (config_.jitter > 0) return {};
-    return DrawnPatterns{config_.bits, config_.label_noise};
-  }
+  DrawnBatches drawn_batches() const override { return DrawnPatterns{config_.bits, config_.label_noise, config_.jitter}; }
   /// Without jitter and while they fit, all 2^bits patterns once; otherwise a sample. Labels are clean.
   ExampleSet validation(std::int64_t max_examples) const override;
 

@@ -12,16 +12,6 @@ namespace ffn {
 
 using Values = std::optional<std::int64_t>;  // how many whole numbers from 0 on a result may be
 
-/// Functions of tasks alone (formula/functions.hpp has the others): whole numbers bit by bit, and over columns.
-struct TaskFunction {
-  enum class Kind { bitwise, negation, reduction, concat, choice, pick } kind;
-  const char* name;
-  const char* doc;
-  double (*pair)(double, double) = nullptr;  // of a reduction: over the columns, from `start` on
-  double start = 0;
-  double (*pick)(const double* columns, std::int64_t width, std::int64_t n) = nullptr;  // one of the columns, or NaN; 0 ≤ n < width
-};
-
 namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();

@@ -22,23 +22,18 @@ struct FormulaInput {
   std::optional<double> number = {};   ///< of a constant, which is given no values
 };
 
-struct TaskFunction;
+/// Functions of tasks alone (formula/functions.hpp has the others): whole numbers bit by bit, and over columns.
+struct TaskFunction {
+  enum class Kind { bitwise, negation, reduction, concat, choice, pick } kind;
+  const char* name;
+  const char* doc;
+  double (*pair)(double, double) = nullptr;  // of a reduction: over the columns, from `start` on
+  double start = 0;
+  double (*pick)(const double* columns, std::int64_t width, std::int64_t n) = nullptr;  // one of the columns, or NaN; 0 ≤ n < width
+};
 
 class TaskFormula {
  public:
-  /// Nothing, and `problem` with the place, for a text that is none or names something unknown.
-  static std::optional<TaskFormula> compile(const std::string& text, const std::vector<FormulaInput>& inputs, std::string& problem);
-
-  std::int64_t width() const { return steps_.back().width; }
-  /// The result is one of the whole numbers 0 … values() - 1, as far as can be said without computing it.
-  std::optional<std::int64_t> values() const { return steps_.back().values; }
-
-  /// `inputs[i]`: (count / rows, width of input i); `out`: (count, width()). What is undefined is NaN, and so is what follows from a column
-  /// that an input does not have.
-  void evaluate(const std::vector<const double*>& inputs, std::int64_t count, double* out) const;
-
- private:
-  friend class TaskCompiler;
   struct Step {
     std::shared_ptr<const Expression> element = nullptr;  ///< of a function element by element
     const TaskFunction* own = nullptr;                    ///< of another one; neither for an input or a number
@@ -54,10 +49,25 @@ class TaskFormula {
     bool is_number() const { return !element && !own && input == 0; }
   };
 
+  /// Nothing, and `problem` with the place, for a text that is none or names something unknown.
+  static std::optional<TaskFormula> compile(const std::string& text, const std::vector<FormulaInput>& inputs, std::string& problem);
+
+  const std::vector<Step>& steps() const { return steps_; }  ///< the last one is the result
+  bool chooses() const { return chooses_; }                  ///< columns by expressions, which may not be there
+  std::int64_t width() const { return steps_.back().width; }
+  /// The result is one of the whole numbers 0 … values() - 1, as far as can be said without computing it.
+  std::optional<std::int64_t> values() const { return steps_.back().values; }
+
+  /// `inputs[i]`: (count / rows, width of input i); `out`: (count, width()). What is undefined is NaN, and so is what follows from a column
+  /// that an input does not have.
+  void evaluate(const std::vector<const double*>& inputs, std::int64_t count, double* out) const;
+
+ private:
+  friend class TaskCompiler;
   void evaluate_block(const std::vector<const double*>& inputs, std::int64_t first, std::int64_t count, double* out) const;
 
   std::vector<Step> steps_;
-  bool chooses_ = false;  // columns by expressions, which may not be there
+  bool chooses_ = false;
 };
 
 /// Name and meaning of what a task's formula can call beside the functions of formula/functions.hpp.

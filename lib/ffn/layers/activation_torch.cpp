@@ -8,9 +8,6 @@
 
 namespace ffn::modules {
 
-namespace {
-
-// A recorded formula with LibTorch's operations: any device, any precision. Autograd sees none of it.
 Tensor evaluate_at(const Expression& formula, const std::vector<Tensor>& inputs) {
   const Tensor& like = inputs[0];
   std::vector<Tensor> values(static_cast<std::size_t>(formula.count));
@@ -39,6 +36,7 @@ Tensor evaluate_at(const Expression& formula, const std::vector<Tensor>& inputs)
         break;
       case Operation::remainder:
         out = at(node.a).remainder(at(node.b));
+        if (like.scalar_type() == torch::kFloat64) out = torch::where(at(node.a).abs() < 0x1p53, out, NAN);  // kernels/expression_blocks
         break;
       case Operation::negate:
         out = -at(node.a);
@@ -93,6 +91,8 @@ Tensor evaluate_at(const Expression& formula, const std::vector<Tensor>& inputs)
   // A constant formula (the slope of the identity) is one number so far.
   return values.back().expand(like.sizes());
 }
+
+namespace {
 
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;

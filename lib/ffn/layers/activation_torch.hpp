@@ -12,6 +12,9 @@ namespace ffn::modules {
 /// (vector or tail), so that a run would depend on its neighbours.
 Tensor activate(const Activation& phi, const Tensor& z, const ForwardContext& context);
 
+/// A recorded formula of tensors of one shape with LibTorch's operations: any device, any precision. Autograd sees none of it.
+torch::Tensor evaluate_at(const Expression& formula, const std::vector<torch::Tensor>& inputs);
+
 /// A function of formulas of tensors of one shape, element by element, likewise. The call has to outlive the graph.
 Tensor call(const FunctionCall& function, std::vector<Tensor> inputs, const ForwardContext& context);
 

@@ -14,24 +14,33 @@ struct StackBatch {
 
 class DeviceBatches {
  public:
-  /// Rows beyond the task's runs have the first one's batches.
+  /// Rows beyond the task's runs have the first one's batches. The task must outlive it.
   DeviceBatches(const Task& task, std::int64_t width, std::int64_t batch_size, const torch::TensorOptions& numbers);
   /// Whether the task's batches can be drawn so.
   bool drawn() const { return seeds_.defined(); }
-  /// Of the steps (K) int64.
+  /// What drawing a step's takes on the way.
+  std::int64_t bytes() const { return seeds_.numel() * batch_size_ * bytes_; }
+  /// Of the steps (K) int64; undefined where a formula is for one of them, which write_batch() says better.
   StackBatch at(const torch::Tensor& steps) const;
 
  private:
-  torch::Tensor words(const torch::Tensor& streams) const;
-  StackBatch draw(const DrawnPatterns& patterns, const torch::Tensor& steps) const;
-  StackBatch draw(const DrawnWindows& windows, const torch::Tensor& steps) const;
+  torch::Tensor words(const torch::Tensor& streams, torch::IntArrayRef shape) const;
+  torch::Tensor normals(const torch::Tensor& streams, torch::IntArrayRef shape, double mean, double deviation) const;
+  std::vector<torch::Tensor> inputs_at(const DrawnInputs& how, const torch::Tensor& steps) const;
+  StackBatch draw(const DrawnPatterns& how, const torch::Tensor& steps) const;
+  StackBatch draw(const DrawnWindows& how, const torch::Tensor& steps) const;
+  StackBatch draw(const DrawnBits& how, const torch::Tensor& steps) const;
+  StackBatch draw(const DrawnSequences& how, const torch::Tensor& steps) const;
+  StackBatch draw(const DrawnInputs& how, const torch::Tensor& steps) const;
   StackBatch draw(std::monostate, const torch::Tensor&) const { return {}; }
 
   DrawnBatches how_;
-  std::int64_t batch_size_, length_;
+  TaskShape shape_;
+  std::int64_t batch_size_, bytes_ = 0;  // bytes_: of an example
   torch::TensorOptions numbers_;
   torch::Tensor seeds_;                             ///< (R) int64
   torch::Tensor text_, starts_, before_, skipped_;  ///< of windows: the characters; (R, 1) each
+  torch::Tensor fixed_, patterns_;  ///< of sequences: (R, 1, 1, alphabet) float64; of inputs: those trained on, (R, patterns)
 };
 
 }  // namespace ffn

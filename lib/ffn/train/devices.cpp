@@ -98,8 +98,13 @@ std::int64_t stack_width(const RunConfig& config, const TaskShape& task, std::in
   // A run's row, gradient, two moments and what the update makes on its way; values and gradients of every layer, generously.
   const auto d = static_cast<double>(config.model.d_model), t = static_cast<double>(task.sequence_length);
   const double heads = config.model.attention ? static_cast<double>(config.model.attention->heads) : 0;
-  const double per_token = static_cast<double>(config.model.blocks) * (16 * d + static_cast<double>(cost.flops) / d + 6 * heads * t) +
-                           6 * static_cast<double>(task.num_classes + task.input_width);
+  // A mixture of little work has every expert compute every token.
+  const auto* mixture = std::get_if<MoeConfig>(&config.model.ffn);
+  const double experts = mixture ? static_cast<double>(mixture->num_experts) : 0;
+  const double all = mixture ? experts / static_cast<double>(mixture->top_k) : 1;
+  const double per_token =
+      static_cast<double>(config.model.blocks) * ((16 + 3 * experts) * d + all * static_cast<double>(cost.flops) / d + 6 * heads * t) +
+      6 * static_cast<double>(task.num_classes + task.input_width);
   const double bytes = 4 * (10 * static_cast<double>(cost.parameters) + 2 * tokens * per_token);
   const double width = std::min({kFlopsPerStep / flops, 0.8 * static_cast<double>(gpu_bytes) / bytes, kMost});
   return std::int64_t{1} << static_cast<int>(std::floor(std::log2(std::max(1.0, width))));

@@ -133,7 +133,7 @@ void TorchLearner::stage(std::int64_t begin, std::int64_t count) {
   staged_.coefficients = staged_.coefficients.to(options_.dtype);
   if (options_.own_kernels && device_batches_.drawn()) {
     staged_.batch = device_batches_.at(staged_.numbers);
-    return;
+    if (staged_.batch.inputs.defined()) return;
   }
   const bool classes = shape_.target == Target::classes;
   Tensor labels = classes ? torch::zeros({count, width, batch * length}, host.dtype(torch::kInt64)) : Tensor();
@@ -268,9 +268,9 @@ void TorchLearner::advance(std::int64_t begin, std::int64_t end, const LiveRuns&
   silence(live);
   host_state_.clear();
   out.assign(num_runs_, {});
-  const auto per_step = std::max<std::int64_t>(1, options_.stack_width * train_.batch_size * shape_.sequence_length * 32);
-  const auto bytes = options_.own_kernels && device_batches_.drawn() ? 16 * kBytesAtOnce : kBytesAtOnce;
-  const auto most = std::clamp<std::int64_t>(bytes / per_step, 1, kStepsAtOnce);
+  const auto written = std::max<std::int64_t>(1, options_.stack_width * train_.batch_size * shape_.sequence_length * 32);
+  const bool drawn = options_.own_kernels && device_batches_.drawn();
+  const auto most = std::clamp<std::int64_t>(drawn ? 16 * kBytesAtOnce / device_batches_.bytes() : kBytesAtOnce / written, 1, kStepsAtOnce);
   for (std::int64_t step = begin; step < end;) {
     const auto start = Clock::now();
     const auto count = std::min(most, end - step);

@@ -7,6 +7,14 @@ import time
 from torturing.bench import Failure, children_of, kill_group
 
 
+def signal_worker(worker, name):
+    """Nothing if it has ended by itself."""
+    try:
+        os.kill(worker, name)
+    except ProcessLookupError:
+        pass
+
+
 def kill(t, random):
     """SIGKILL at random moments for the parent, a worker or all of them, until the study gets through."""
     base = t.take("long")
@@ -19,10 +27,7 @@ def kill(t, random):
         if target == "parent":
             process.kill()
         elif target == "worker" and workers:
-            try:
-                os.kill(random.choice(workers), signal.SIGKILL)
-            except ProcessLookupError:
-                pass
+            signal_worker(random.choice(workers), signal.SIGKILL)
         else:
             kill_group(process)
         t.kills = getattr(t, "kills", 0) + 1
@@ -75,16 +80,13 @@ def stopped_worker(t, random):
     asked = random.choice((signal.SIGTERM, signal.SIGKILL))
     try:
         for worker in workers[:random.randint(1, 2)]:
-            os.kill(worker, signal.SIGSTOP)
+            signal_worker(worker, signal.SIGSTOP)
         process.send_signal(asked)
         result = t.end(process, killed=True)
         wait_for_orphans(workers, t)
     finally:
         for worker in workers:
-            try:
-                os.kill(worker, signal.SIGCONT)
-            except ProcessLookupError:
-                pass
+            signal_worker(worker, signal.SIGCONT)
     if result.code not in (0, 75, -asked):
         raise Failure(f"after {asked.name} with a stopped worker: {result.tail()}")
     t.restart_and_judge("long")

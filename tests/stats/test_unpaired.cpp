@@ -238,7 +238,7 @@ TEST_CASE("equal distributions get a verdict in at most 5 % of studies") {
   CHECK(rejected > 0.02 * kStudies);
 }
 
-TEST_CASE("sides of one mean and different spreads get a verdict in about 5 % of studies") {
+TEST_CASE("sides of one mean and different spreads get a verdict in about 5 % of studies", "[calibration]") {
   SplitMix64 random(11);
   constexpr int kStudies = 1500;
   for (const auto& [n, sd, m] :

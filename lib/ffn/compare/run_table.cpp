@@ -5,32 +5,21 @@
 #include <cmath>
 #include <cstdlib>
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 
 #include "ffn/base/files.hpp"
 #include "ffn/base/suggest.hpp"
 #include "ffn/base/utf8.hpp"
-#include "ffn/compare/event_files.hpp"
-#include "ffn/data/csv.hpp"
 #include "ffn/data/table_cells.hpp"
 
 namespace ffn {
 
 namespace {
 
-using Cells = std::vector<std::string>;
-constexpr std::uintmax_t kMostTableBytes = std::uintmax_t{1} << 28;
-constexpr std::size_t kMostCells = std::size_t{1} << 25;
-
 std::string lower(std::string text) {
   for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return text;
-}
-
-bool ends_with(const std::string& text, const std::string& end) {
-  return text.size() >= end.size() && text.compare(text.size() - end.size(), std::string::npos, end) == 0;
 }
 
 // "metrics.val/loss" → "val_loss": as trackers and people write one name.
@@ -45,157 +34,7 @@ std::string plain_name(const std::string& column) {
   return name.rfind('_', 0) == 0 ? name.substr(1) : name;
 }
 
-std::string cell_of(const Json& value) {
-  if (value.is_string()) return value.get<std::string>();
-  return value.is_null() || value.is_structured() ? "" : dump_json(value);
-}
-
-void flatten(const Json& object, const std::string& prefix, std::vector<std::pair<std::string, std::string>>& out) {
-  for (const auto& item : object.items()) {
-    const std::string key = prefix.empty() ? item.key() : prefix + "." + item.key();
-    if (item.value().is_object()) flatten(item.value(), key, out);
-    else out.emplace_back(key, cell_of(item.value()));
-  }
-}
-
-// Python writes NaN and Infinity into JSON, which has neither: strings of the same name.
-std::string with_quoted_nan(const std::string& text) {
-  std::string out;
-  bool quoted = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (quoted && text[i] == '\\' && i + 1 < text.size()) {
-      out += text.substr(i++, 2);
-      continue;
-    }
-    if (text[i] == '"') quoted = !quoted;
-    const std::string word = quoted                                 ? ""
-                             : text.compare(i, 3, "NaN") == 0       ? "NaN"
-                             : text.compare(i, 9, "-Infinity") == 0 ? "-Infinity"
-                             : text.compare(i, 8, "Infinity") == 0  ? "Infinity"
-                                                                    : "";
-    out += word.empty() ? std::string(1, text[i]) : "\"" + word + "\"";
-    if (!word.empty()) i += word.size() - 1;
-  }
-  return out;
-}
-
-class RowCollector {
- public:
-  explicit RowCollector(RunRows& out) : out_(out) {}
-
-  void add(const std::vector<std::pair<std::string, std::string>>& cells, const std::string& place) {
-    Cells row(out_.columns.size());
-    for (const auto& [name, cell] : cells) {
-      const auto [at, is_new] = index_.emplace(name, out_.columns.size());
-      if (is_new) {
-        out_.columns.push_back(with_codes(name));
-        row.emplace_back();
-      }
-      row[at->second] = with_codes(cell);
-    }
-    if ((out_.rows.size() + 1) * out_.columns.size() > kMostCells)
-      throw DataError(place + ": a table of " + std::to_string(out_.columns.size()) + " columns has too many rows",
-                      "keep the columns of variants, seeds and the metric");
-    out_.rows.push_back(std::move(row));
-    out_.places.push_back(place);
-  }
-
-  void finish() {
-    for (auto& row : out_.rows) row.resize(out_.columns.size());
-  }
-
- private:
-  RunRows& out_;
-  std::map<std::string, std::size_t> index_;
-};
-
-void add_json(const std::string& text, const std::string& file, const Cells& with, RowCollector& rows) {
-  const auto add = [&](const Json& value, const std::string& place) {
-    if (!value.is_object())
-      throw DataError(place + ": no JSON object", "each line is one run: {\"act\": \"relu\", \"seed\": 0, \"val_loss\": 3.28}");
-    std::vector<std::pair<std::string, std::string>> cells;
-    flatten(value, "", cells);
-    if (!with.empty()) cells.emplace_back("file", with[0]);
-    rows.add(cells, place);
-  };
-  if (text.find_first_not_of(" \t\r\n") < text.size() && text[text.find_first_not_of(" \t\r\n")] == '[') {
-    const Json all = parse_json(with_quoted_nan(text));
-    if (!all.is_array()) throw DataError(file + ": no JSON", "a list of objects, or one object on each line");
-    for (std::size_t i = 0; i < all.size(); ++i) add(all[i], file + " entry " + std::to_string(i + 1));
-    return;
-  }
-  std::istringstream lines(text);
-  std::size_t number = 0;
-  for (std::string line; std::getline(lines, line);) {
-    ++number;
-    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
-    const std::string place = file + ":" + std::to_string(number);
-    const Json value = parse_json(with_quoted_nan(line));
-    if (value.is_discarded()) throw DataError(place + ": no JSON", "each line is one object; a line that was cut off is deleted");
-    add(value, place);
-  }
-}
-
-// Columns "relu-seed0 - val/loss" beside their __MIN and __MAX: what W&B's charts export.
-bool is_chart_export(const Csv& csv) {
-  const auto has = [&](const std::string& end) {
-    return std::any_of(csv.columns.begin(), csv.columns.end(), [&](const std::string& name) { return ends_with(name, end); });
-  };
-  return has("__MIN") && has("__MAX");
-}
-
-void add_chart(const Csv& csv, const std::string& file, const Cells& with, RowCollector& rows) {
-  std::string metric;
-  for (std::size_t column = 1; column < csv.columns.size(); ++column) {
-    const std::string& name = csv.columns[column];
-    const auto dash = name.rfind(" - ");
-    if (ends_with(name, "__MIN") || ends_with(name, "__MAX") || dash == std::string::npos) continue;
-    if (name.substr(0, dash).find(": ") != std::string::npos)
-      throw DataError(file + ":1: \"" + name + "\" is a mean over a group of runs", "export the chart with its runs not grouped");
-    if (metric.empty()) metric = name.substr(dash + 3);
-    if (name.substr(dash + 3) != metric)
-      throw DataError(file + ":1: columns of " + metric + " and of " + name.substr(dash + 3), "export one chart for each metric");
-    for (std::size_t row = 0; row < csv.rows.size(); ++row) {
-      if (csv.rows[row][column].empty()) continue;
-      std::vector<std::pair<std::string, std::string>> cells{
-          {"name", name.substr(0, dash)}, {"step", csv.rows[row][0]}, {metric, csv.rows[row][column]}};
-      if (!with.empty()) cells.emplace_back("file", with[0]);
-      rows.add(cells, file + ":" + std::to_string(csv.lines[row]));
-    }
-  }
-}
-
-void add_csv(const std::string& text, const std::string& file, const Cells& with, RowCollector& rows) {
-  const Csv csv = parse_csv(text, {}, file);
-  std::set<std::string> names;
-  for (const auto& name : csv.columns) {
-    if (!name.empty() && !names.insert(name).second)
-      throw DataError(file + ":1: two columns are called \"" + name + "\"", "give each column its own name");
-  }
-  if (is_chart_export(csv)) return add_chart(csv, file, with, rows);
-  for (std::size_t row = 0; row < csv.rows.size(); ++row) {
-    std::vector<std::pair<std::string, std::string>> cells;
-    for (std::size_t i = 0; i < csv.columns.size(); ++i) {
-      if (!csv.columns[i].empty()) cells.emplace_back(csv.columns[i], csv.rows[row][i]);
-    }
-    if (!with.empty()) cells.emplace_back("file", with[0]);
-    rows.add(cells, file + ":" + std::to_string(csv.lines[row]));
-  }
-}
-
-void add_event_files(const std::string& directory, const Cells& with, RowCollector& rows) {
-  for (const auto& run : read_event_files(directory)) {
-    for (const auto& [step, scalars] : run.scalars) {
-      std::vector<std::pair<std::string, std::string>> cells(scalars.begin(), scalars.end());
-      cells.emplace_back("name", run.directory.lexically_relative(directory).string());
-      cells.emplace_back("step", std::to_string(step));
-      if (!with.empty()) cells.emplace_back("file", with[0]);
-      rows.add(cells, run.directory.string() + " step " + std::to_string(step));
-    }
-  }
-}
-
-Cells words_of(const std::string& text) {
+RowCells words_of(const std::string& text) {
   std::istringstream words(text);
   return {std::istream_iterator<std::string>(words), {}};
 }
@@ -207,7 +46,7 @@ std::size_t index_of(const RunRows& rows, const std::string& column) {
 std::string columns_here(const RunRows& rows) {
   constexpr std::size_t kNamed = 30;
   const auto named = std::min(kNamed, rows.columns.size());
-  return "columns here: " + join(Cells(rows.columns.begin(), rows.columns.begin() + static_cast<std::ptrdiff_t>(named))) +
+  return "columns here: " + join(RowCells(rows.columns.begin(), rows.columns.begin() + static_cast<std::ptrdiff_t>(named))) +
          (rows.columns.size() > named ? " and " + std::to_string(rows.columns.size() - named) + " more" : "");
 }
 
@@ -215,7 +54,7 @@ std::string columns_here(const RunRows& rows) {
 std::string find_column(const RunRows& rows, const std::string& asked, const std::string& usual, const char* option) {
   if (!asked.empty()) {
     if (index_of(rows, asked) < rows.columns.size()) return asked;
-    Cells alike;
+    RowCells alike;
     std::copy_if(rows.columns.begin(), rows.columns.end(), std::back_inserter(alike),
                  [&](const std::string& name) { return plain_name(name) == plain_name(asked); });
     if (alike.size() == 1) return alike[0];
@@ -231,12 +70,12 @@ std::string find_column(const RunRows& rows, const std::string& asked, const std
 
 bool varies(const RunRows& rows, const std::string& column) {
   const auto at = index_of(rows, column);
-  return std::any_of(rows.rows.begin(), rows.rows.end(), [&](const Cells& row) { return row[at] != rows.rows[0][at]; });
+  return std::any_of(rows.rows.begin(), rows.rows.end(), [&](const RowCells& row) { return row[at] != rows.rows[0][at]; });
 }
 
 // The usual names whose columns vary.
 std::string varying_among(const RunRows& rows, const std::string& usual) {
-  Cells out;
+  RowCells out;
   for (const auto& name : words_of(usual)) {
     const auto column = find_column(rows, "", name, "");
     if (!column.empty() && varies(rows, column)) out.push_back(name);
@@ -274,7 +113,7 @@ std::optional<std::pair<std::string, std::string>> split_seed(const std::string&
 // Takes variants and seeds from the runs' names, if all end in a seed.
 bool split_names(RunRows& rows, const std::string& column, RunColumns& columns) {
   const auto at = index_of(rows, column);
-  const auto ends_in_seed = [&](const Cells& row) { return split_seed(row[at]).has_value(); };
+  const auto ends_in_seed = [&](const RowCells& row) { return split_seed(row[at]).has_value(); };
   if (!columns.seed.empty() || !std::all_of(rows.rows.begin(), rows.rows.end(), ends_in_seed)) return false;
   for (auto& row : rows.rows) {
     const auto [variant, seed] = *split_seed(row[at]);
@@ -341,37 +180,6 @@ std::string number_word(double x) {
 
 }  // namespace
 
-std::filesystem::path without_slash(const std::filesystem::path& path) {
-  return path.has_filename() || !path.has_relative_path() ? path : path.parent_path();
-}
-
-RunRows read_run_rows(const std::vector<std::string>& files) {
-  RunRows out;
-  RowCollector rows(out);
-  std::map<std::string, int> stems;
-  const auto stem_of = [](const std::string& file) {
-    const auto path = without_slash(file);
-    return (directory_exists(path) ? path.filename() : path.stem()).string();
-  };
-  for (const auto& file : files) ++stems[stem_of(file)];
-  for (const auto& file : files) {
-    const Cells with = files.size() > 1 ? Cells{stems[stem_of(file)] > 1 ? file : stem_of(file)} : Cells();
-    if (directory_exists(file)) {
-      add_event_files(without_slash(file).string(), with, rows);
-      continue;
-    }
-    const std::string shown = file == "-" ? "stdin" : file;
-    std::string text = read_input(file, "table of runs", ExitCode::data, kMostTableBytes);
-    if (text.compare(0, 3, "\xEF\xBB\xBF") == 0) text.erase(0, 3);
-    if (text.find('\0') != std::string::npos) throw DataError(shown + ": no text", "a table of runs is CSV, TSV or JSON lines in UTF-8");
-    const auto first = text.find_first_not_of(" \t\r\n");
-    if (first != std::string::npos && (text[first] == '{' || text[first] == '[')) add_json(text, shown, with, rows);
-    else add_csv(text, shown, with, rows);
-  }
-  rows.finish();
-  return out;
-}
-
 TakenValue read_taken(const std::string& text) {
   if (text == "last") return {};
   if (text == "best") return {TakenValue::Kind::best};
@@ -414,7 +222,7 @@ RunColumns infer_columns(const RunColumns& asked, RunRows& rows, const TakenValu
           "no column has a usual name of variants, such as act, variant or model",
           "--by COLUMN says what is compared, or give one file for each variant, or name runs like relu-seed3; " + columns_here(rows));
   }
-  if (!out.state.empty() && std::any_of(rows.rows.begin(), rows.rows.end(), [&](const Cells& row) {
+  if (!out.state.empty() && std::any_of(rows.rows.begin(), rows.rows.end(), [&](const RowCells& row) {
         return state_of(row[index_of(rows, out.state)]) == RunState::interrupted;
       }))
     out.state.clear();  // a column of another meaning
@@ -433,7 +241,7 @@ namespace {
 // The rows of one run.
 struct RowsOfRun {
   std::string variant, seed;
-  Cells facets;
+  RowCells facets;
   std::vector<std::size_t> rows;
 };
 
@@ -451,8 +259,8 @@ std::vector<RowsOfRun> group_rows(const RunRows& rows, const RunColumns& columns
              run = index_of(rows, columns.run), none = rows.columns.size();
   const bool has_steps = step < none && columns.state.empty() && (seed < none || run < none || steps_tell_rows_apart(rows, by, step));
   std::vector<RowsOfRun> out;
-  std::map<Cells, std::size_t> place;
-  std::map<Cells, std::size_t> seen;  // with the step
+  std::map<RowCells, std::size_t> place;
+  std::map<RowCells, std::size_t> seen;  // with the step
   for (std::size_t i = 0; i < rows.rows.size(); ++i) {
     const auto& row = rows.rows[i];
     if (row[by].empty()) throw DataError(rows.places[i] + ": " + columns.by + " is empty", "each row says which variant it is of");
@@ -460,10 +268,10 @@ std::vector<RowsOfRun> group_rows(const RunRows& rows, const RunColumns& columns
       throw DataError(rows.places[i] + ": " + columns.seed + " is empty", "each row has its seed");
     RowsOfRun one{row[by], seed < none ? row[seed] : "", {}, {i}};
     const auto number = whole_number(one.seed);  // 1 and 1.0 are one seed
-    Cells key{one.variant, seed < none               ? (number ? std::to_string(*number) : one.seed)
-                           : run < none && has_steps ? row[run]
-                           : has_steps               ? ""
-                                                     : std::to_string(i)};
+    RowCells key{one.variant, seed < none               ? (number ? std::to_string(*number) : one.seed)
+                              : run < none && has_steps ? row[run]
+                              : has_steps               ? ""
+                                                        : std::to_string(i)};
     for (const auto& facet : columns.facets) key.push_back(row[index_of(rows, facet)]);
     one.facets.assign(key.begin() + 2, key.end());
     const auto [at, is_new] = place.emplace(key, out.size());

@@ -205,7 +205,7 @@ std::vector<std::string> sure_parts(const Comparison& c) {
   return sure;
 }
 
-std::string how_sure(const Comparison& c) {
+std::string verdict_sentences(const Comparison& c) {
   const std::string no_value = is_time_metric(c.metric) ? "got to the target" : "has a value of " + c.metric;
   if (!any_pair(c, [](const PairResult& pair) { return !has_nothing(pair); }))
     return has_pairs(c) && !is_time_metric(c.metric) ? " No run " + no_value + "." : "";
@@ -288,7 +288,7 @@ std::string claim_text(const Expectation& claim) { return claim.claim + (claim.i
 std::string answer_text(const Comparison& c) {
   using namespace answer_detail;
   if (c.facets.empty()) return "";
-  std::string text = who_leads(c) + how_sure(c);
+  std::string text = leader_sentence(c) + verdict_sentences(c);
   if (c.tuned) text += " " + tuned_sentence(*c.tuned);
   if (!c.rate.empty() && !text.empty()) text += " This is at lr " + c.rate + "; tuning may change it.";
   text += how_far(c);

@@ -40,6 +40,6 @@ std::string cautions(const Comparison& comparison, const std::vector<const PairR
 std::string failing_share(const Comparison& comparison, const std::string& value, std::size_t known);
 
 /// "relu gets there first at every expansion: 28 steps on average; gelu 33, silu 44." Empty where nothing can be ranked.
-std::string who_leads(const Comparison& comparison);
+std::string leader_sentence(const Comparison& comparison);
 
 }  // namespace ffn::answer_detail

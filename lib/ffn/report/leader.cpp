@@ -168,7 +168,7 @@ std::string leaders_by_facet(const Comparison& c) {
 
 }  // namespace
 
-std::string who_leads(const Comparison& c) {
+std::string leader_sentence(const Comparison& c) {
   const auto ranking = ranking_of(c);
   const auto& all = ranking.all;
   const auto facets = ranking.facets;

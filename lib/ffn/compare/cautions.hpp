@@ -1,4 +1,4 @@
-// What a verdict does not cover: means of skewed differences, variants that sometimes fail, one learning rate for all layers.
+// Limits of a verdict: means of skewed differences, variants that sometimes fail, one learning rate for all layers.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ struct Failures {
 
 Failures failures_of_variant(const PairResult& pair);
 Failures failures_of_reference(const PairResult& pair);
-/// Of one value of `by`, over all facets.
+/// For one value of `by`, over all facets.
 Failures failures_of(const Comparison& comparison, const std::string& value);
 
 /// A verdict that rests on the mean of skewed differences.

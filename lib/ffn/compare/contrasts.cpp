@@ -29,7 +29,7 @@ std::vector<std::int64_t> seeds_in_all(const std::vector<Sides>& sides) {
   return out;
 }
 
-/// Where the times of a contrast are cut.
+/// The step at which times of a contrast are cut.
 struct Horizon {
   double at = INFINITY;
   bool cuts_any = false;

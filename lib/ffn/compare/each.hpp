@@ -14,7 +14,7 @@ void for_each_group(const Comparison& c, Visit visit) {
   }
 }
 
-/// Those against the study's reference, and further ones.
+/// The pairs against the study's reference, and further ones.
 template <class SomeComparison, class Visit>
 void for_each_pair(SomeComparison& c, Visit visit) {
   for (auto& facet : c.facets) {

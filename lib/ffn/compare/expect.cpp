@@ -102,7 +102,7 @@ class Judge {
     conclude("no pair for " + value_, ClaimOutcome::not_shown);
   }
 
-  // Of the value and of what it is compared with.
+  // Pending runs of the value and of its reference.
   std::size_t num_pending(const Facet& facet) const {
     std::size_t pending = 0;
     for (const auto& group : facet.groups) pending += group.value == value_ || &group == &facet.groups[0] ? group.num_pending : 0;

@@ -97,7 +97,7 @@ void put_in_defaults(std::map<std::string, std::string>& keys) {
 
 constexpr const char* kInitHash = "model.init_hash";
 
-// What a config says, into a run.
+// Copies a config's facts into a run.
 void apply_config(const Json& found, const fs::path& path, FoundRun& run) {
   const Json config = as_it_was_written(found);
   run.path = path;

@@ -15,7 +15,7 @@ GroupResult summarise(const std::string& value, const std::vector<const FoundRun
 /// Times of which some were not reached: medians of those that were, beside how many.
 void show_medians_of_hits(Comparison& comparison);
 
-/// What the groups are shown by: one for the whole comparison, of a logged metric.
+/// The centre that groups are shown by: one for the whole comparison, of a logged metric.
 void choose_shown(Comparison& comparison);
 
 }  // namespace ffn

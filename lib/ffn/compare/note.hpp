@@ -27,7 +27,7 @@ constexpr Note kMixedEngines{"{} were computed differently, which rounds differe
 constexpr Note kMoved{
     "{} went on under another engine or processor than they began with: bits may differ from those of an undisturbed run"};
 
-// What varies.
+// Keys that vary.
 constexpr Note kConstant{"{} does not vary (it is {} in every run), so by it there is nothing to compare; {}"};
 constexpr Note kLabels{"the variants differ in {}"};
 constexpr Note kGoesAlong{"{} does not vary alone: with it {} {}"};
@@ -66,7 +66,7 @@ constexpr Note kContrastValues{"main effects and interactions need a value{} of 
 constexpr Note kContrastTimes{
     "main effects and interactions are ratios of times cut at {} {}; a run that does not get there by then counts with all of them"};
 
-// What the data allow.
+// Limits of the data.
 constexpr Note kAllFacts{"both know all facts, so that only their sizes differ, and they are not judged: {}; ask with more facts"};
 constexpr Note kBelowSizes{"differences below those of the sizes are not judged: {}"};
 constexpr Note kMostBits{"all facts known would be {} ({}){}"};

@@ -1,4 +1,4 @@
-// What a reader of a comparison has to know beside its numbers.
+// Facts that a reader of a comparison needs beside its numbers.
 #pragma once
 
 #include <set>
@@ -17,7 +17,7 @@ void add_notes(const std::vector<FoundRun>& runs, const std::vector<std::string>
 
 void add_data_notes(const std::vector<FoundRun>& runs, Comparison& comparison);
 
-/// What one tuned choice for all seeds leaves to chance; empty where seeds and min_effect make up for it.
+/// The part that one tuned choice for all seeds leaves to chance; empty where seeds and min_effect make up for it.
 std::string caution_about_one_choice(std::size_t tuning_seeds, std::size_t judging_seeds, double min_effect);
 
 /// Says so where the key that was asked for has one value only.

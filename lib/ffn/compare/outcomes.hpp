@@ -1,4 +1,4 @@
-// What a run is worth by a metric: a value that it logged, or the time to its target.
+// A run's outcome by a metric: a value that it logged, or the time to its target.
 #pragma once
 
 #include <string>
@@ -34,7 +34,7 @@ stats::Outcome outcome_of(const FoundRun& run, const Metric& metric);
 /// The last value of a logged metric, or that of "best val/loss", the best over the run; none where it has none.
 std::optional<double> logged_value(const RunSummary& summary, const std::string& metric);
 
-/// Of runs that are over, where a value is to be had.
+/// For runs that are over and have a value.
 std::vector<stats::Outcome> outcomes_of(const std::vector<FoundRun>& runs, const Metric& metric);
 
 /// When a run got to its target, in the unit of `measure`, which is a time.

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kFewestValues = 3;  // of two the interval covers 89 to 95 %, measured as in tests/stats/test_crossed.cpp
 
-// Of the runs of one seed, in the order of the values; null where one is not there.
+// The runs of one seed, in the order of the values; null where one is not there.
 FoundRun pooled_run(const std::vector<const FoundRun*>& runs, const Metric& metric, bool as_ratios) {
   const auto first = std::find_if(runs.begin(), runs.end(), [](const FoundRun* run) { return run != nullptr; });
   FoundRun out = **first;

@@ -15,7 +15,7 @@ std::vector<FoundRun> pooled_over(const std::vector<FoundRun>& runs, const std::
 std::optional<stats::CrossedMean> crossed_effect(const std::vector<const FoundRun*>& variant, const std::vector<const FoundRun*>& reference,
                                                  double level);
 
-/// What the verdicts of a pooled comparison are about, and the intervals that cover other values, too.
+/// The population of a pooled comparison's verdicts, and the intervals that cover other values, too.
 void note_crossed(Comparison& comparison);
 
 }  // namespace ffn

@@ -13,10 +13,10 @@ namespace ffn {
 
 bool is_time_metric(const std::string& metric);
 
-/// What a group is shown by: Comparison::shown; none where no run has a value.
+/// The number that a group is shown by: Comparison::shown; none where no run has a value.
 std::optional<double> shown_centre(const GroupResult& group);
 
-/// What a variant is ranked by, in one facet or summed over several.
+/// The number that a variant is ranked by, in one facet or summed over several.
 struct Rank {
   std::size_t hits = 0, runs = 0;  ///< runs: those that are over
   double centre = 0;               ///< as it is shown; of a time the restricted mean

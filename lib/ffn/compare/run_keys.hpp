@@ -1,4 +1,4 @@
-// What tells runs apart: the keys of their configs, those that vary, and those that make the groups of a comparison.
+// Keys that tell runs apart: the keys of their configs, those that vary, and those that make the groups of a comparison.
 #pragma once
 
 #include "ffn/compare/compare.hpp"

@@ -39,7 +39,7 @@ class Search {
     found.all.erase(std::remove_if(found.all.begin(), found.all.end(), is_copy), found.all.end());
   }
 
-  /// Of a run or a variant that is named by itself, the study around it says what belongs there, too.
+  /// For a run or a variant that is named by itself, the study around it says what belongs there, too.
   void find_studies_above() {
     std::map<fs::path, std::map<fs::path, std::size_t>> listed;
     std::map<fs::path, std::shared_ptr<const StudyFile>> known;

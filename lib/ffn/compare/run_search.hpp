@@ -1,4 +1,4 @@
-// Where runs are, and what the studies around them say.
+// Finds runs, and what the studies around them say.
 #pragma once
 
 #include <filesystem>

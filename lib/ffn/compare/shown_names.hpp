@@ -1,4 +1,4 @@
-// What people are shown for the keys and values of a comparison.
+// Names for people of the keys and values of a comparison.
 #pragma once
 
 #include <string>

@@ -25,7 +25,7 @@ Tensor dropout(const Tensor& h, const ForwardContext& context, std::uint32_t sit
 /// The same with one rate for all runs, in place of the context's.
 Tensor dropout(const Tensor& h, const ForwardContext& context, std::uint32_t site, double rate);
 
-/// What dropout() multiplies a tensor of this shape (R, …) by: 0 or 1/(1 - rate). Of the dtype of `like`.
+/// The mask of dropout() for a tensor of this shape (R, …): 0 or 1/(1 - rate). Of the dtype of `like`.
 Tensor dropout_mask(const Tensor& like, const ForwardContext& context, std::uint32_t site, torch::IntArrayRef shape);
 
 /// Philox4x32-10 (base/random.hpp) as tensor operations: words (R, blocks, 4) of the counters (block, site, step) under the seeds (R);

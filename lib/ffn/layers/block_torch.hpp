@@ -27,7 +27,7 @@ class BlockImpl final : public RunModule {
   }
 
  private:
-  /// Where NormPlacement has them.
+  /// In the places of NormPlacement.
   struct SubLayer {
     Norm before{nullptr}, on_output{nullptr}, after_sum{nullptr};
     std::uint32_t site = 0;  ///< of its dropout

@@ -51,7 +51,7 @@ torch::Tensor fused_attention(const torch::Tensor& q, const torch::Tensor& k, co
 
 /// Whether fused_adamw() is there.
 constexpr bool kHasFusedAdamW = FFN_TORCH_AT_LEAST(2, 6);
-/// What an update of AdamW reads beside its numbers, all tensors of one element in float32.
+/// The inputs of an AdamW update beside its numbers, all tensors of one element in float32.
 struct FusedAdamW {
   torch::Tensor rate, step;  ///< the step counts from 1
   torch::Tensor divisor;     ///< of the gradients

@@ -7,7 +7,7 @@
 
 namespace ffn::modules {
 
-/// What an FFN returns. Routing facts are returned, not kept: a forward pass leaves nothing behind.
+/// The result of an FFN. Routing facts are returned, not kept: a forward pass leaves nothing behind.
 struct FfnOutput {
   Tensor y;                       ///< (R, N, D)
   std::vector<Tensor> auxiliary;  ///< (R) each, differentiable, in the order of auxiliary_losses(): none without a router

@@ -24,7 +24,7 @@ struct CrossEntropyOfLabels : torch::autograd::Function<CrossEntropyOfLabels> {
 struct Compute {
   const Tensor &outputs, &targets;
 
-  // What all losses of classes share. of_position: (R, N), 0 where a position is not scored.
+  // Shared by all losses of classes. of_position: (R, N), 0 where a position is not scored.
   LossValue of_classes(const Tensor& of_position) const {
     const Tensor scored = targets.ge(0), count = scored.sum(-1);
     if (OwnKernels::wanted() && torch::GradMode::is_enabled()) return {of_position.sum(-1) / count, {}, count};
@@ -50,7 +50,7 @@ struct Compute {
     return of_classes(-log_probability + loss.smoothing * torch::where(targets.ge(0), above_mean, zero()));
   }
 
-  // What all losses of vectors share. of_output: (R, N, width)
+  // Shared by all losses of vectors. of_output: (R, N, width)
   LossValue of_vectors(const Tensor& of_output) const {
     const Tensor mean = of_output.mean(-1).mean(-1);
     const Tensor count = torch::full_like(mean, static_cast<double>(outputs.size(1))).to(torch::kInt64);

@@ -19,7 +19,7 @@ class MemoryImpl : public FeedForward {
   Found find(const Tensor& x, const ForwardContext& context);
   /// Rows of a table (R, n², D): (R, N, H·K, D)
   static Tensor rows(const Tensor& table, const Tensor& slot);
-  /// What auxiliary_losses() says of memories.
+  /// How slots are used, for auxiliary_losses().
   std::vector<Tensor> usage(const Found& found) const;
 
   MemoryFields config_;

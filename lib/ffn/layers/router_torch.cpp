@@ -36,7 +36,7 @@ TopK select_top_k(const Tensor& scores, std::int64_t k, const ForwardContext& co
   const Tensor expert = std::get<1>(sorted).narrow(-1, 0, k);
   if (context.margins && k < num_experts) {
     const Tensor last = std::get<0>(sorted).select(-1, k - 1), next = std::get<0>(sorted).select(-1, k);
-    // What float32 cannot tell from 0 weighs nothing, whichever expert it is.
+    // A weight that float32 cannot tell from 0 is 0, whichever expert it is.
     context.margins->push_back((last - next) / last.clamp_min(std::numeric_limits<float>::min()));
   }
   const Tensor is_expert = expert.unsqueeze(-1).eq(torch::arange(num_experts, expert.options()));
@@ -72,7 +72,7 @@ Tensor probability_in_top_k(const Tensor& clean, const Tensor& noisy, const Tens
 
 namespace {
 
-// What a router chose by.
+// The scores that a router chose by.
 struct ChosenBy {
   const Tensor &logits, &probability;  ///< (R, N, E); probabilities add up to 1
   Tensor likely_load = {};             ///< (R, E) of noisy_top_k

@@ -33,7 +33,7 @@ class RunModule : public torch::nn::Module {
   std::map<std::string, ParameterSpec> specs_;
 };
 
-/// What a forward pass needs to know beside its input. The tensors stand on the input's device, so that a pass that was
+/// The facts that a forward pass needs beside its input. The tensors stand on the input's device, so that a pass that was
 /// captured once can be replayed for another step.
 struct ForwardContext {
   bool training = false;

@@ -7,7 +7,7 @@
 
 namespace ffn {
 
-/// Who leads and by how much, then what of that is sure: one or two sentences on one line, such as
+/// The leader and by how much, then what of that is sure: one or two sentences on one line, such as
 /// "relu gets there first at every expansion: 28 steps on average; gelu 33, silu 44. Sure: silu is worse than relu at every
 /// expansion, by 14 to 17 steps. Not sure: gelu at expansion 1 and 2." Empty without anything to compare.
 std::string answer_text(const Comparison& comparison);

@@ -49,7 +49,7 @@ AnswerTable short_table(const Comparison& comparison, bool seeds = false);
 /// Further pairs (compare.pairs), and main effects with interactions (compare.interaction), where there are any.
 std::vector<AnswerTable> more_tables(const Comparison& comparison);
 
-/// What the verdicts rest on: runs and costs; tests, if there are pairs.
+/// The facts behind the verdicts: runs and costs; tests, if there are pairs.
 std::vector<AnswerTable> detailed_tables(const Comparison& comparison);
 
 }  // namespace ffn

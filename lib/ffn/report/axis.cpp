@@ -72,7 +72,7 @@ std::vector<Tick> linear_labels(const Axis& axis, int count) {
   return out;
 }
 
-// Of values further out a margin around them, or their ratio's, may be no number any more.
+// A margin around values further out, or their ratio's, may be no number any more.
 constexpr double kMost = 1e280, kLeastPositive = 1e-280;
 
 double place(double value, AxisKind kind) { return kind == AxisKind::linear ? value : std::log(value); }

@@ -1,4 +1,4 @@
-// Where numbers stand on an axis, and which of them are written there. Standard library only.
+// The places of numbers on an axis, and which of them are written there. Standard library only.
 #pragma once
 
 #include <string>

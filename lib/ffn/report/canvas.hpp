@@ -13,7 +13,7 @@ enum class Charset { utf8, ascii };
 
 Charset process_charset();
 
-/// What a line is drawn with: a colour, and the letter that tells it from others where there are no colours or no dots.
+/// The look of a line: a colour, and the letter that tells it from others where there are no colours or no dots.
 struct Ink {
   std::optional<Style> style;
   char letter = '*';

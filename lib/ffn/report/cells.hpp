@@ -22,7 +22,7 @@ std::optional<Effect> effect_of(const PairResult& pair);
 /// Some variant's interval spans more than a factor of 1.5: numbers then get two digits each, and intervals their limits, not a ±.
 bool has_wide_centres(const Comparison& comparison);
 
-/// Of ratios, compare.min_effect as it is tested: "factor of 1.4".
+/// For ratios, compare.min_effect as it is tested: "factor of 1.4".
 std::string margin_as_factor(const Comparison& comparison);
 
 /// Some runs did not get to their target: the table counts those that did.
@@ -37,7 +37,7 @@ bool is_different(const PairResult& pair);
 /// "not measured", or "-".
 std::string centre_text(const Comparison& comparison, const GroupResult& group, double unit = 1);
 
-/// What centre_text() is: "mean", "geometric mean", "median"; and with "± 95 %" or "[95 %]", the word behind the percentage.
+/// The name of centre_text(): "mean", "geometric mean", "median"; and with "± 95 %" or "[95 %]", the word behind the percentage.
 std::string centre_name(ShownCentre centre);
 std::string centre_name(const Comparison& comparison);
 std::string interval_form(const Comparison& comparison, const std::string& word = "");
@@ -66,7 +66,7 @@ std::optional<std::size_t> same_seeds(const Comparison& comparison);
 /// "steps" of steps_to_target; a logged metric is its own header.
 std::string metric_header(const std::string& metric);
 
-/// What the short table's numbers are, in a line.
+/// The caption of the short table.
 std::string short_caption(const Comparison& comparison);
 
 }  // namespace ffn

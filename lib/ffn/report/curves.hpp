@@ -11,7 +11,7 @@
 
 namespace ffn::report {
 
-/// What the values of a metric lie within.
+/// The range of a metric's values.
 struct ValueRange {
   double low = -std::numeric_limits<double>::infinity(), high = std::numeric_limits<double>::infinity();
 
@@ -21,7 +21,7 @@ struct ValueRange {
 /// As the catalogue of metrics has it; no time to the target is below 0.
 ValueRange range_of(const std::string& metric);
 
-/// What the runs of a group have come to at one step.
+/// The runs of a group at one step.
 struct CurvePoint {
   std::int64_t step;
   std::size_t runs = 0;  ///< that the centre is of

@@ -128,7 +128,7 @@ Json looks_json(const Comparison& c, const PairResult& pair) {
   return looks;
 }
 
-// What is judged; of log ratios, their logarithm.
+// The judged effect; for log ratios, their logarithm.
 Json effect_json(const stats::PairedResult& p, bool ratio) {
   if (!p.effect) return nullptr;
   const bool typical = p.effect->estimand == stats::Estimand::typical_difference;

@@ -1,4 +1,4 @@
-// What an export writes of each run: its curves, its variant, the keys that tell it apart.
+// An export's facts of each run: its curves, its variant, the keys that tell it apart.
 #pragma once
 
 #include <filesystem>

@@ -23,7 +23,7 @@ std::string page_style();
 /// JSON for a script's element: numbers with four significant digits, texts without controls, and no "<".
 std::string page_data(Json data);
 
-/// Where the script puts its charts; `id` is "first" or "charts".
+/// The place of the script's charts; `id` is "first" or "charts".
 std::string chart_place(const std::string& id);
 
 /// For content and quoted attributes of HTML, whatever the text: & < > " ' are named, what is no UTF-8, controls or reorders

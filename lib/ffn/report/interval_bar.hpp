@@ -8,7 +8,7 @@
 
 namespace ffn {
 
-/// Where the effects of a comparison lie: what is finite of them, and 0; whether any goes on for ever.
+/// The range of a comparison's effects: what is finite of them, and 0; whether any goes on for ever.
 struct EffectRange {
   double low = 0, high = 0;
   bool endless_left = false, endless_right = false;

@@ -9,7 +9,7 @@
 
 namespace ffn {
 
-/// Where a text that others wrote becomes harmless on its way to a descriptor.
+/// Makes a text that others wrote harmless on its way to a descriptor.
 enum class Filter { off, on };
 
 /// Writes to a descriptor. With the filter on, what would move the cursor, erase, or reorder what is read becomes '?'
@@ -17,7 +17,7 @@ enum class Filter { off, on };
 /// write_control().
 class OutputBuffer final : public std::streambuf {
  public:
-  /// What was written to `first` goes before: they may lead to one terminal.
+  /// Output of `first` goes before: they may lead to one terminal.
   OutputBuffer(int fd, Filter filter, OutputBuffer* first = nullptr) : fd_(fd), filter_(filter), first_(first) {}
 
   // Both throw SystemError when the descriptor cannot be written, and so does every write to the stream if its exceptions()
@@ -58,7 +58,7 @@ class StandardStreams {
   StandardStreams(const StandardStreams&) = delete;
   StandardStreams& operator=(const StandardStreams&) = delete;
 
-  /// What is not written yet. Throws SystemError if stdout cannot be written.
+  /// Writes the rest. Throws SystemError if stdout cannot be written.
   void finish() { out_.finish(); }
 
  private:

@@ -1,4 +1,4 @@
-// What the page of a report says beside its comparison (export_html.cpp).
+// The facts on a report's page beside its comparison (export_html.cpp).
 #pragma once
 
 #include <optional>
@@ -17,7 +17,7 @@ struct LostRun {
   std::string path, state, reason;
 };
 
-/// What a report says beside the comparison. Texts may be anything: they are escaped.
+/// A report's facts beside the comparison. Texts may be anything: they are escaped.
 struct ReportFacts {
   std::string title, question, source;
   std::vector<LostRun> lost;
@@ -32,11 +32,11 @@ struct ReportFacts {
   std::string version;
 };
 
-/// What the page's script draws: the answer (answered_json()), the curves, and networks over all of their input. Of very many variants the
-/// first have their single runs.
+/// The data that the page's script draws: the answer (answered_json()), the curves, and networks over all of their input. Of very many
+/// variants the first have their single runs.
 Json comparison_data(const Comparison& comparison, const std::vector<CurveSet>& curves, const Json& surfaces);
 
-/// What `ffn-train watch` writes of a study before its first run has begun.
+/// The page of `ffn-train watch` before a study's first run has begun.
 std::string waiting_page(const ReportFacts& facts);
 
 }  // namespace ffn::report

@@ -1,4 +1,4 @@
-// What the page's script draws: the answer, the curves and the surfaces as one JSON document, in as few bytes as pictures need.
+// The data that the page's script draws: the answer, the curves and the surfaces as one JSON document, in as few bytes as pictures need.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

@@ -46,7 +46,7 @@ class ProgressBar {
   bool visible_ = false, finished_ = false;
 };
 
-/// What the bar shows.
+/// The numbers of the bar.
 struct ProgressView {
   std::string label;
   std::int64_t step = 0, total = 0;

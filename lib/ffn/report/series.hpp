@@ -40,7 +40,7 @@ constexpr std::size_t kMostPanels = 24;
 /// At most kMostPanels; `notes` says how many were left out.
 std::vector<PanelGroups> panels_of(const Comparison& comparison, std::vector<std::string>& notes);
 
-/// What stands for a group in pictures, as in tables: its centre, and the limits of its interval where they are known, within the range of
+/// A group in pictures, as in tables: its centre, and the limits of its interval where they are known, within the range of
 /// its metric.
 struct Estimate {
   double centre, low, high;

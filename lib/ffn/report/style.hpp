@@ -41,7 +41,7 @@ Shade shade_of(int level, Scheme scheme);
 
 /// "p7" above 0, "n7" below: of a cell, of the <text> in it, or of a <b>.
 std::string shade_class(int level);
-/// What these classes look like.
+/// The look of these classes.
 std::string shade_rules(Scheme scheme);
 
 }  // namespace ffn::report

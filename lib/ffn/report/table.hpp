@@ -39,7 +39,7 @@ class Table {
   std::string terminal_text(bool color) const;
   /// The same in columns of these widths: a cell that is wider goes on in the lines below.
   std::string terminal_text(bool color, const std::vector<std::size_t>& widths) const;
-  /// What each column takes with every cell on one line.
+  /// The width of each column with every cell on one line.
   std::vector<std::size_t> widths() const;
   /// A GitHub table: headers, alignment row, rows.
   std::string markdown() const;

@@ -1,4 +1,4 @@
-// What the terminal can do: colour, width, charset. Each stream is asked for itself: `ffn-train … > file` keeps stderr's colours.
+// The terminal's abilities: colour, width, charset. Each stream is asked for itself: `ffn-train … > file` keeps stderr's colours.
 // Standard library and POSIX only.
 #pragma once
 

@@ -10,7 +10,7 @@ namespace ffn::report {
 
 namespace {
 
-// Of lines and frames, in the two charsets.
+// The marks of lines and frames, in the two charsets.
 struct Strokes {
   const char *side, *side_tick, *corner, *bottom, *bottom_tick;
 };
@@ -81,7 +81,7 @@ void draw_letters(Canvas& canvas, const ChartLine& line, std::size_t index, cons
   if (last) canvas.mark(static_cast<int>(std::lround(x.at(last->x))), static_cast<int>(std::lround(y.at(last->y))), line.ink);
 }
 
-// What stands beside each row: the labels of the ticks that fall into it.
+// The text beside each row: the labels of the ticks that fall into it.
 std::vector<std::string> side_labels(const Axis& y, int rows, int dots_per_row, Charset charset) {
   std::vector<std::string> labels(static_cast<std::size_t>(rows));
   for (const auto& tick : ticks(y, std::max(4, rows / 3))) {

@@ -29,7 +29,7 @@ Axis y_axis(const CurveSet& set, const PanelGroups& panel) {
   return axis_for(values, spans_decades(set) ? AxisKind::log10 : AxisKind::linear);
 }
 
-// Where half of what happens does so within the first 5 % of the steps, a linear axis has no room for it.
+// If half of what happens does so within the first 5 % of the steps, a linear axis has no room for it.
 bool happens_early(const CurveSet& set) {
   double early = 0, all = 0;
   const double begin = 0.05 * static_cast<double>(set.steps.back());

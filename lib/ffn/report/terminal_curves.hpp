@@ -14,7 +14,7 @@ struct TerminalView {
   bool color = false;
 };
 
-/// What is drawn, a chart per facet, and a table with each variant's letter and where its curve stands at its last step.
+/// The drawing: a chart per facet, and a table with each variant's letter and where its curve stands at its last step.
 std::string curves_text(const Comparison& comparison, const CurveSet& set, const TerminalView& view);
 
 }  // namespace ffn::report

@@ -41,7 +41,7 @@ struct CompareOptions {
 
 enum class PairedTest { sign_flip_of_mean, signed_rank, corrected_t, permutation_of_means, rank_sum };
 
-/// Of both rank tests: a run without a value is worst.
+/// Both rank tests: a run without a value is worst.
 inline bool is_of_ranks(PairedTest test) { return test == PairedTest::signed_rank || test == PairedTest::rank_sum; }
 
 std::string to_string(PairedTest test);

@@ -30,7 +30,7 @@ struct StepStream::Scope::Guard {
 
 StepStream::Scope::Scope(const StepStream& stream) {
   if (!stream.impl_) return;
-  // What was set up on the default stream has to be there.
+  // All that was set up on the default stream has to be there.
   c10::cuda::getDefaultCUDAStream(stream.impl_->stream.device_index()).synchronize();
   guard_ = std::make_unique<Guard>(stream.impl_->stream);
 }

@@ -18,9 +18,9 @@ class DeviceBatches {
   DeviceBatches(const Task& task, std::int64_t width, std::int64_t batch_size, const torch::TensorOptions& numbers);
   /// Whether the task's batches can be drawn so.
   bool drawn() const { return seeds_.defined(); }
-  /// What drawing a step's takes on the way.
+  /// Bytes that drawing a step's batches takes on the way.
   std::int64_t bytes() const { return seeds_.numel() * batch_size_ * bytes_; }
-  /// Of the steps (K) int64; undefined where a formula is for one of them, which write_batch() says better.
+  /// The batches of the steps (K) int64; undefined where a formula is for one of them, which write_batch() says better.
   StackBatch at(const torch::Tensor& steps) const;
 
  private:

@@ -35,7 +35,7 @@ modules::ForwardContext context_of(const std::vector<RunConfig>& runs, std::int6
   return context;
 }
 
-// What computing every expert on every token would take more than those that it goes to, of all blocks, forward and backward, in FLOPs.
+// FLOPs that computing every expert on every token wastes, over all blocks, forward and backward, in FLOPs.
 double wasted_flops(const RunConfig& run, std::int64_t tokens) {
   const auto* mixture = std::get_if<MoeConfig>(&run.model.ffn);
   if (!mixture) return 0;

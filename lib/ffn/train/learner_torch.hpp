@@ -50,7 +50,7 @@ class TorchLearner final : public Learner {
   bool on_gpu() const { return options_.device.is_cuda(); }
 
  private:
-  /// What steps take and leave, on the device: (K, R, …).
+  /// The inputs and results of steps, on the device: (K, R, …).
   struct StagedSteps {
     StackBatch batch;
     torch::Tensor coefficients, numbers;  ///< (K, R, C), (K)

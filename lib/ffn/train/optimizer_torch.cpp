@@ -13,7 +13,7 @@ using torch::Tensor;
 
 namespace {
 
-// What varies over runs and steps. Each kind has its own columns; the updates below read them by these names.
+// Numbers that vary over runs and steps. Each kind has its own columns; the updates below read them by these names.
 enum AdamColumn { kStepSize, kRootScale, kKeep, kL2, kNumAdamColumns };
 enum SgdColumn { kRate, kDecay, kNumSgdColumns };
 enum LionColumn { kLionRate, kLionKeep, kNumLionColumns };

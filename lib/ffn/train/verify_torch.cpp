@@ -16,7 +16,7 @@ namespace ffn {
 namespace {
 
 constexpr double kRounding = std::numeric_limits<float>::epsilon() / 2;  // of one operation, relative
-// Of what products take, with 24, 11 and 8 bits.
+// Roundings of a product's inputs, with 24, 11 and 8 bits.
 double rounding_of(const RunConfig& config, const TorchOptions* device) {
   if (config.compute.precision == "bfloat16") return 0x1p-8;
   return config.compute.precision == "tf32" && device && device->device.is_cuda() ? 0x1p-11 : kRounding;
@@ -26,7 +26,7 @@ constexpr std::int64_t kSeeds = 8;  // that are tried for a first step without n
 
 using Row = std::vector<double>;
 
-/// What a learner came to.
+/// The result of a learner.
 struct Outcome {
   Row gradient;  ///< of the first step
   Row weights;   ///< after the last
@@ -130,12 +130,12 @@ class TorchSide {
 
   const Outcome& outcome() const { return out_; }
   const RowLayout& layout() const { return learner_.layout(); }
-  /// Of the step that comes next.
+  /// The number of the next step.
   Row next_gradient() { return as_row(learner_.gradients_at(side_.step())); }
-  /// What the last advance() added to the weights.
+  /// The last advance()'s change of the weights.
   Row moved() const { return as_row(learner_.parameters() - before_); }
   std::int64_t step() const { return side_.step(); }
-  /// Of all routers and tokens since the last advance() or finish().
+  /// Over all routers and tokens since the last advance() or finish().
   Row margins() const {
     Row all;
     for (const auto& margins : margins_) {
@@ -243,7 +243,7 @@ void take_worst_weight(const Row& tried, const Row& judge, const RowEntry& entry
   }
 }
 
-// Of one seed.
+// One seed's.
 VerifyResult compare(const RunConfig& config, const VerifyRequest& request, const TorchOptions* device) {
   VerifyResult out;
   out.seed = config.seed;

@@ -123,6 +123,11 @@ std::string ffn_width(const RunConfig& config) {
 }
 
 Table variants_table(const std::vector<PlanLine>& lines) {
+  if (lines[0].variant->config.command) {
+    Table table({{"variant", Align::left}, {"runs", Align::right}, {"finished", Align::right}});
+    for (const auto& line : lines) table.add_row({line.variant->shown(), std::to_string(line.runs), std::to_string(line.finished)});
+    return table;
+  }
   const bool matched = std::any_of(lines.begin(), lines.end(), [](const PlanLine& line) { return matched_size(*line.variant) != nullptr; });
   std::vector<Column> columns = {{"variant", Align::left},     {"runs", Align::right},      {"finished", Align::right},
                                  {"parameters", Align::right}, {"ffn width", Align::right}, {"FLOPs/token", Align::right}};
@@ -179,8 +184,9 @@ void print_plan(const Study& study, const PlanEstimate& e, const Power& power) {
   const bool stops = std::any_of(study.variants.begin(), study.variants.end(),
                                  [](const Variant& v) { return v.config.train.target && v.config.train.target->stop; });
   print_text("\n" + format_counted(e.runs, "run") + ", " + format_count(static_cast<std::int64_t>(e.pending)) + " to train in " +
-             format_counted(e.cohorts, "cohort") + " on " + format_counted(e.workers, "worker") + (stops ? "; at most " : "; ") +
-             format_short(e.flops) + " training FLOPs; " + format_bytes(e.bytes) + " on disk" + (study.tune ? ", tuning included" : ""));
+             format_counted(e.cohorts, "cohort") + " on " + format_counted(e.workers, "worker") +
+             (e.flops > 0 ? (stops ? "; at most " : "; ") + format_short(e.flops) + " training FLOPs" : "") + "; " + format_bytes(e.bytes) +
+             " on disk" + (study.tune ? ", tuning included" : ""));
   if (study.tune) {
     print_text(tuning_line(study, e));
     const std::size_t judging_seeds = study.growing ? study.growing->max : study.seeds.size();
@@ -229,6 +235,7 @@ int plan_study(const CommonOptions& common, bool probe, const std::string& budge
     std::cout.flush();
   }
   log_shorter_runs(found.shorter_runs);
+  probe = probe && !has_command(document);
   if (probe) measure(plan, found);
   if (tuning) add_tuning(tuning->plan, probe, found);
   found.refusal = refusal_of(study, plan, single, common);

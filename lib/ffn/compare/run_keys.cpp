@@ -96,7 +96,7 @@ std::string pick_by(const std::string& asked, const std::vector<FoundRun>& runs,
       throw UsageError("\"" + asked + "\" is the end of several keys that vary here", "name one of them: " + join(meant));
     throw UsageError("no run has a key \"" + asked + "\"" + did_you_mean(asked, varying), "keys that vary here: " + join(varying));
   }
-  if (varying.empty()) return "model.ffn.activation";
+  if (varying.empty()) return runs.at(0).keys.count("engine.command") > 0 ? "variant" : "model.ffn.activation";
   const auto first = std::find_if(varying.begin(), varying.end(), [&](const std::string& key) { return all_have(runs, key); });
   return first == varying.end() ? varying[0] : *first;
 }

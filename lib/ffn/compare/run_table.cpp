@@ -11,6 +11,7 @@
 #include "ffn/base/files.hpp"
 #include "ffn/base/suggest.hpp"
 #include "ffn/base/utf8.hpp"
+#include "ffn/config/metrics.hpp"
 #include "ffn/data/table_cells.hpp"
 
 namespace ffn {
@@ -81,17 +82,6 @@ std::string varying_among(const RunRows& rows, const std::string& usual) {
     if (!column.empty() && varies(rows, column)) out.push_back(name);
   }
   return join(out, " ");
-}
-
-std::optional<bool> usual_direction(const std::string& metric) {
-  const std::string name = plain_name(metric);
-  for (const char* word : {"loss", "bpb", "bits", "ppl", "perplexity", "err", "nll", "mse", "mae", "rmse", "time", "second", "step"}) {
-    if (name.find(word) != std::string::npos) return false;
-  }
-  for (const char* word : {"acc", "auc", "f1", "score", "reward", "return", "bleu", "iou", "psnr", "r2", "precision", "recall"}) {
-    if (name.find(word) != std::string::npos) return true;
-  }
-  return std::nullopt;
 }
 
 // "relu-seed3" and "relu_s=3": what is before, and the seed.

@@ -51,8 +51,7 @@ PointOutcomes part_of(const PointOutcomes& all, std::size_t first, std::size_t c
 class Chooser {
  public:
   explicit Chooser(const Study& study) : tune_(*study.tune), line_(tune_.axes.size() == 1 && is_line(tune_.axes[0])) {
-    const MetricRow* row = find_metric_row(tune_.metric);
-    direction_ = row && row->higher_is_better ? stats::Direction::higher_is_better : stats::Direction::lower_is_better;
+    direction_ = metric_direction(tune_.metric).value_or(false) ? stats::Direction::higher_is_better : stats::Direction::lower_is_better;
     const auto& compare = study.config.compare;
     if (tune_.metric != judged_metric(study)) return;
     if (compare.scale == "difference") asked_ = PointScale::values;

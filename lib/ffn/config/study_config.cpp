@@ -87,11 +87,13 @@ void describe_document(FieldVisitor& v) {
   StudyConfig study;
   run.describe(v);
   study.describe(v);
+  CommandConfig command;
+  v.group({"engine", kEngineDoc}, command);
 }
 
 bool is_study(const Document& document) {
   const auto& tree = document.tree();
-  return tree.contains("seeds") || tree.contains("sweep") || tree.contains("tune");
+  return tree.contains("seeds") || tree.contains("sweep") || tree.contains("tune") || has_command(document);
 }
 
 namespace {
@@ -148,6 +150,25 @@ void refuse_tuned_losses(const Study& study, Expansion& expansion) {
   }
 }
 
+// The same for runs of a program, which logs what its config says.
+void check_metric_of_command(const Study& study, const CommandConfig& command, Expansion& expansion) {
+  std::vector<std::string> names;
+  for (const auto& item : command.metrics->items()) names.push_back(item.key());
+  const auto check = [&](const char* pointer, const std::string& asked) {
+    if (std::find(names.begin(), names.end(), without_best(asked)) == names.end())
+      expansion.problem(pointer,
+                        "engine.metrics has no " + shortened(Json(asked)) + did_you_mean(asked, names) + "; it has " + join(names));
+  };
+  const auto& [metric, scale] = std::pair(study.config.compare.metric, study.config.compare.scale);
+  check("/compare/metric", metric);
+  if (study.tune) check("/tune/metric", study.tune->metric);
+  if (scale == "ratio" && metric_direction(metric).value_or(false))
+    expansion.problem("/compare/scale", metric + " need not be positive, and has no ratios then; use \"difference\" or \"ranks\"");
+  const bool has_seeds = study.seeds.size() > 1 || study.growing || study.tune;
+  if (has_seeds && !command.names("seed"))
+    expansion.problem("/engine/command", "no argument has {seed}, and runs of several seeds would be one run several times; add it");
+}
+
 // Whether the comparison that the study asks for can be had.
 void check_metric(const Study& study, Expansion& expansion) {
   const std::string& asked = study.config.compare.metric;
@@ -158,14 +179,24 @@ void check_metric(const Study& study, Expansion& expansion) {
       expansion.problem(pointer, metric + kKnownAtHit + "; " + kAtHitRemedy);
   };
   refuse_stopped("/compare/metric", asked);
-  if (study.tune) refuse_stopped("/tune/metric", study.tune->metric);
+  std::vector<std::string> names(std::begin(kTimesToTarget), std::end(kTimesToTarget));
+  const auto all_names = [&] {
+    auto all = names;
+    for (const auto& row : metric_catalogue()) all.push_back(row.name);
+    return all;
+  };
+  if (study.tune) {
+    const std::string& tuned = study.tune->metric;
+    refuse_stopped("/tune/metric", tuned);
+    if (tuned != names[0] && !find_metric_row(tuned))
+      expansion.problem("/tune/metric", "unknown metric " + shortened(tuned) + "; known: " + join(all_names()));
+  }
   refuse_tuned_losses(study, expansion);
   if (asked.empty() || study.variants.empty()) return;
   const auto any = [&](const auto& holds) {
     return std::any_of(study.variants.begin(), study.variants.end(), [&](const Variant& variant) { return holds(variant.config); });
   };
   const auto bad = [&](const std::string& why) { expansion.problem("/compare/metric", why); };
-  std::vector<std::string> names(std::begin(kTimesToTarget), std::end(kTimesToTarget));
   if (std::find(names.begin(), names.end(), asked) != names.end()) {
     if (!any([](const RunConfig& config) { return config.train.target.has_value(); }))
       bad("no variant has a target, so there is no " + asked + "; set train.target, or compare val/loss");
@@ -181,9 +212,9 @@ void check_metric(const Study& study, Expansion& expansion) {
       expansion.problem("/compare/scale", asked + " need not be positive, and has no ratios then; use \"difference\" or \"ranks\"");
     return;
   }
-  for (const auto& row : metric_catalogue()) names.push_back(row.name);
-  const auto suggestion = did_you_mean(asked, names);
-  bad("unknown metric " + shortened(asked) + (suggestion.empty() ? "; known: " : suggestion + " Known: ") + join(names));
+  const auto known = all_names();
+  const auto suggestion = did_you_mean(asked, known);
+  bad("unknown metric " + shortened(asked) + (suggestion.empty() ? "; known: " : suggestion + " Known: ") + join(known));
 }
 
 // The document that all variants share, with the variant's values in place.
@@ -301,12 +332,15 @@ std::string judged_metric(const Study& study) {
 Study read_study(const Document& document, const std::string& source) {
   Study study;
   Document base = document;
-  keep_newer(base);
+  const bool is_command = has_command(document);
+  if (!is_command) keep_newer(base);
   study.document = base.tree();
   base.tree().erase("$schema");
   RunConfig run;
-  Document shared = base;  // without the activation: its parameters may be a variant's, and the layer around it, too
-  if (const Json::json_pointer ffn("/model/ffn"); base.tree().contains(ffn) && base.tree()[ffn].is_object()) {
+  Document shared = base;
+  if (is_command) run.command.emplace().keys = take_free_keys(shared);
+  // Without the activation: its parameters may be a variant's, and the layer around it, too.
+  if (const Json::json_pointer ffn("/model/ffn"); !is_command && base.tree().contains(ffn) && base.tree()[ffn].is_object()) {
     for (const char* key : {"activation", "activation_parameters"}) shared.tree()[ffn].erase(key);
   }
   JsonReader reader(shared);
@@ -317,6 +351,9 @@ Study read_study(const Document& document, const std::string& source) {
   if (!reader.problems.empty())
     throw ConfigError(source, std::move(reader.problems), "`ffn-train list keys` shows every key with its default");
   study.name = run.name;
+  if (is_command && !base.tree().contains("seeds")) study.config.seeds = Json::array({run.seed});
+  if (is_command && study.config.compare.metric.empty())
+    (*study.document)["compare"]["metric"] = study.config.compare.metric = run.command->metrics->begin().key();
   // Included variants and whole layers need not share keys with the others: such variants are compared whole.
   if (study.config.compare.by.empty() && (!study.config.sweep.include->empty() || sweeps_objects(study.config.sweep))) {
     study.config.compare.by = "variant";
@@ -335,7 +372,7 @@ Study read_study(const Document& document, const std::string& source) {
   }
   refuse_what_changes_no_result(study, keys, expansion);
   refuse_shared_labels(study.config.sweep, run.label, combinations.size(), expansion);
-  refuse_both_widths(combinations, study.tune ? study.tune->axes : std::vector<TuningAxis>(), expansion);
+  if (!is_command) refuse_both_widths(combinations, study.tune ? study.tune->axes : std::vector<TuningAxis>(), expansion);
   if (keys.count("seed")) expansion.problem("/sweep", "\"seed\" cannot be swept: seeds are replicates, set \"seeds\"");
   const std::size_t most_seeds = study.growing ? study.growing->max : study.seeds.size();
   if (combinations.size() * most_seeds > kMaxRuns) {
@@ -350,9 +387,10 @@ Study read_study(const Document& document, const std::string& source) {
   if (study.tune) check_tuning(study, *study.common, combinations, keys, source, expansion, of_variants);
   if (study.tune && study.tune->metric.empty()) study.tune->metric = tuning_metric(judged_metric(study));
   of_variants.move_to(expansion.problems, combinations.size());
-  if (expansion.problems.empty()) refuse_unknown_parameters(study, combinations, expansion);
-  if (expansion.problems.empty()) refuse_keys_of_no_variant(study, base, keys, expansion);
-  check_metric(study, expansion);
+  if (!is_command && expansion.problems.empty()) refuse_unknown_parameters(study, combinations, expansion);
+  if (!is_command && expansion.problems.empty()) refuse_keys_of_no_variant(study, base, keys, expansion);
+  if (is_command) check_metric_of_command(study, *run.command, expansion);
+  else check_metric(study, expansion);
   if (study.growing && combinations.size() == 1)
     expansion.problem("/seeds", "one variant has nothing to settle; sweep a key, or give a number of seeds");
   if (study.growing && !study.config.compare.over.empty())

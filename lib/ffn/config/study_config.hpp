@@ -80,7 +80,8 @@ struct Study {
 /// Every key that a config file may have, at its default: for the schema and the reference.
 void describe_document(FieldVisitor& v);
 
-/// True if the document describes more than one run: it has "seeds", "sweep" or "tune".
+/// True if the document describes more than one run (it has "seeds", "sweep" or "tune"), or runs of a program, of which one is a study,
+/// too.
 bool is_study(const Document& document);
 
 /// Reads a study and every one of its runs. Throws ConfigError with all problems of all variants, each named.

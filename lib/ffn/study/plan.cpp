@@ -56,6 +56,7 @@ namespace {
 // Runs do not wait for each other in a cohort, so its size is no matter of speed, but of files that are flushed together, of
 // what a crashed worker loses, and of balance: what a study that is stopped half-way can be out of balance by.
 std::size_t size_that_pays(const RunConfig& config) {
+  if (config.command) return 1;
   const auto shape = task_shape(config.task);
   const auto& device = config.compute.device;
   if (!config.compute.on_cpu()) return static_cast<std::size_t>(stack_width(config, shape, gpu_bytes_of(device)));

@@ -13,6 +13,7 @@
 #include "ffn/store/log.hpp"
 #include "ffn/store/run_check.hpp"
 #include "ffn/store/run_recorder.hpp"
+#include "ffn/study/command_run.hpp"
 
 namespace ffn {
 namespace {
@@ -129,7 +130,8 @@ void train_session(Session& session, Engine& engine, const std::vector<std::stri
     if (hooks.started) {
       for (std::size_t i = 0; i < session.runs.size(); ++i) hooks.started(session.plan_index[i], session.runs[i].resumed_at.value_or(0));
     }
-    engine.train(cohort, *recorder);
+    if (cohort.runs[0].command) run_command(session.runs[0], *recorder);
+    else engine.train(cohort, *recorder);
   } catch (const ReadError&) {  // what was trained goes on from its checkpoint once the file can be read
     throw;
   } catch (const std::exception& error) {
@@ -163,7 +165,7 @@ void give_back_freed_memory() {
 CohortOutcome train_cohort(const Plan& plan, const PlannedCohort& cohort, Engine& engine, const std::vector<std::string>& argv,
                            const CohortHooks& hooks) {
   if (const auto& first = plan.runs[cohort.at(0)]; !is_still_itself(first))
-    throw DataError("the data of " + first.directory.string() +
+    throw DataError((first.config.command ? "the program of " : "the data of ") + first.directory.string() +
                     " changed since the study was started; put the file back, or start again to train on it as it is");
   give_back_freed_memory();
   CohortOutcome outcome;

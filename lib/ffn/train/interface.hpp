@@ -33,7 +33,8 @@ struct Hit {
   std::int64_t tokens = 0;
 };
 
-enum class RunEnd { done, diverged, interrupted };
+/// failed: of a program that ended without a result. Unlike a run that an error of ours ended, it is not begun again.
+enum class RunEnd { done, diverged, interrupted, failed };
 
 /// Why and where a run stopped being finite.
 struct Divergence {
@@ -70,6 +71,8 @@ struct RunResult {
   std::map<std::string, std::string> metadata;  ///< what using the weights needs beside the config: a text's "alphabet"
   std::vector<std::string> computed_by = {};    ///< as in Checkpoint; more than one: it was resumed under another engine
   std::optional<BestWeights> best = {};
+  std::string reason = {};              ///< why it failed, or diverged without a Divergence; for a person
+  std::vector<std::string> files = {};  ///< that a program left in the run's directory
 };
 
 /// Runs of one shape that train together: they may differ in seed, learning rate, weight decay and dropout rate.
@@ -214,6 +217,6 @@ void log_libtorch_with(std::function<void(LogLevel, const std::string&)> log);
 /// The symbol that the library exports; the text must equal the program's own, so that an old library is refused.
 using CreateLibTorch = LibTorch* (*)(const char* interface_version);
 inline constexpr const char* kCreateLibTorchSymbol = "ffn_create_libtorch";
-inline constexpr const char* kInterfaceVersion = "ffn-libtorch 9";
+inline constexpr const char* kInterfaceVersion = "ffn-libtorch 10";
 
 }  // namespace ffn

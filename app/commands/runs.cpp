@@ -18,6 +18,7 @@
 #include "ffn/base/marked_names.hpp"
 #include "ffn/base/side_by_side.hpp"
 #include "ffn/base/suggest.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/compare/compare.hpp"
 #include "ffn/compare/run_keys.hpp"
 #include "ffn/report/format.hpp"
@@ -62,6 +63,8 @@ ListedStanding standing_of(const fs::path& run) {
     if (const auto updated = seconds_of(record->updated)) out.written = updated;
     const auto* metric = record->summary ? record->summary->find(kMetric) : nullptr;
     if (metric && metric->best) out.best = metric->best->value;
+  } catch (const VersionError&) {
+    out.state = "another version's";
   } catch (const Error&) {  // `check` says what is wrong
   }
   return out;

@@ -8,6 +8,7 @@
 
 #include "ffn/base/error.hpp"
 #include "ffn/base/suggest.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/compare/note.hpp"
 
 namespace ffn {
@@ -194,11 +195,13 @@ std::vector<FoundRun> without_copies(std::vector<FoundRun> runs, const std::stri
     add_note(note::kCopies,
              {std::to_string(copies) + (copies == 1 ? " run was" : " runs were"), copies == 1 ? "is" : "are", same_text(same)}, c);
   // Failed runs have no summary; one of the same variant tells what a token costs.
+  std::map<Keys, std::int64_t> known;
+  for (const auto& run : out) {
+    if (run.flops_per_token > 0) known[run.keys] = run.flops_per_token;
+  }
   for (auto& run : out) {
-    if (run.flops_per_token > 0) continue;
-    for (const auto& other : out) {
-      if (other.flops_per_token > 0 && other.keys == run.keys) run.flops_per_token = other.flops_per_token;
-    }
+    const auto of_keys = run.flops_per_token == 0 ? known.find(run.keys) : known.end();
+    if (of_keys != known.end()) run.flops_per_token = of_keys->second;
   }
   return out;
 }

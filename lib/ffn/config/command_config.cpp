@@ -42,7 +42,7 @@ const Json* find_key(const Json& keys, const std::string& key) {
   return keys.contains(at) ? &keys[at] : nullptr;
 }
 
-std::string text_of(const Json& value) { return value.is_string() ? value.get<std::string>() : dump_json(value); }
+std::string value_text_of(const Json& value) { return value.is_string() ? value.get<std::string>() : dump_json(value); }
 
 bool is_list_of_texts(const Json& list) {
   return std::all_of(list.begin(), list.end(), [](const Json& x) {
@@ -124,13 +124,15 @@ std::vector<CommandMetric> CommandConfig::sources() const {
   return out;
 }
 
+std::string CommandConfig::main_metric() const { return metrics->begin().key(); }
+
 std::vector<std::string> CommandConfig::arguments(const std::map<std::string, std::string>& more) const {
   std::vector<std::string> out;
   for (const auto& argument : *command) {
     out.push_back(with_values(argument.get<std::string>(), [&](const std::string& key) {
       if (const auto known = more.find(key); known != more.end()) return known->second;
       const Json* value = find_key(*keys, key);
-      return value ? text_of(*value) : "{" + key + "}";
+      return value ? value_text_of(*value) : "{" + key + "}";
     }));
   }
   return out;
@@ -208,7 +210,7 @@ void finish_command(const Document& document, CommandConfig& config, std::vector
     const auto covers = [&, &leaf = key](const std::string& name) { return leaf == name || leaf.rfind(name + ".", 0) == 0; };
     if (std::any_of(named.begin(), named.end(), covers)) continue;
     const auto meant = did_you_mean(key, {named.begin(), named.end()});
-    problem(pointer_of(key), "no argument of engine.command names it" +
+    problem(pointer_of(key), "unknown key: no argument of engine.command names it" +
                                  (meant.empty() ? "; write {" + key + "} where its value belongs, or leave it out" : meant));
   }
   for (const char* own : {kRunDirectory, "train.target.metric"}) {

@@ -21,7 +21,7 @@ struct CommandMetric {
 
 struct CommandConfig {
   JsonValue command = JsonValue::array();       ///< program and arguments; {key} stands for a value
-  JsonValue metrics = JsonValue::object();      ///< name → {"json" | "csv" | "regex": …}; the first one decides whether a run diverged
+  JsonValue metrics = JsonValue::object();      ///< name → {"json" | "csv" | "regex": …}
   std::string timeout;                          ///< "10m"; empty: none
   std::string workdir;                          ///< absolute, once it is read
   JsonValue files = JsonValue::array();         ///< further files of the program
@@ -30,6 +30,7 @@ struct CommandConfig {
   void describe(FieldVisitor& v);
 
   std::vector<CommandMetric> sources() const;
+  std::string main_metric() const;  ///< the first one: compared by default, and a run has diverged where it is not finite
   /// Program and arguments. `more`: what {seed} and {run_dir} stand for; those that it lacks stay as they are.
   std::vector<std::string> arguments(const std::map<std::string, std::string>& more) const;
   bool names(const std::string& key) const;  ///< whether an argument has {key}

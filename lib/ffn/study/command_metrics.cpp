@@ -35,14 +35,14 @@ std::int64_t step_of(const std::string& text, const CommandMetric& metric) {
   return static_cast<std::int64_t>(step);
 }
 
-std::string text_of(const CommandMetric& metric, const CommandOutput& output) {
+std::string text_in(const CommandMetric& metric, const CommandOutput& output) {
   const auto text = read_file_if_there(output.directory / metric.file, metric.name, ExitCode::data, kMostBytes);
   if (!text) throw DataError("no " + metric.name + ": there is no " + metric.file + " in {run_dir}");
   return *text;
 }
 
 Series from_json(const CommandMetric& metric, const CommandOutput& output) {
-  std::string text = text_of(metric, output);
+  std::string text = text_in(metric, output);
   Json json = parse_json(text);
   if (json.is_discarded()) {  // Python writes these words, which JSON does not have
     static const std::regex kNotFinite("-?\\b(NaN|Infinity)\\b");
@@ -57,7 +57,7 @@ Series from_json(const CommandMetric& metric, const CommandOutput& output) {
 }
 
 Series from_csv(const CommandMetric& metric, const CommandOutput& output) {
-  const Csv csv = parse_csv(text_of(metric, output), {}, metric.file);
+  const Csv csv = parse_csv(text_in(metric, output), {}, metric.file);
   const auto column = [&](const std::string& name) {
     return static_cast<std::size_t>(std::find(csv.columns.begin(), csv.columns.end(), name) - csv.columns.begin());
   };

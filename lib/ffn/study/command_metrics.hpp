@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "ffn/config/command_config.hpp"
-#include "ffn/train/interface.hpp"
+#include "ffn/train/run_result.hpp"
 
 namespace ffn {
 

@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using CommandClock = std::chrono::steady_clock;
 
 /// A program that is to run, as a child can use it without allocating.
 struct Program {
@@ -89,8 +89,8 @@ CommandEnd run_to_end(const Program& program, std::optional<double> timeout, Tra
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) throw SystemError(std::string("cannot start a program: ") + std::strerror(errno));
   Descriptor result(ends[0]), writes(ends[1]);
-  const auto begun = Clock::now();
-  const auto elapsed = [&] { return std::chrono::duration<double>(Clock::now() - begun).count(); };
+  const auto begun = CommandClock::now();
+  const auto elapsed = [&] { return std::chrono::duration<double>(CommandClock::now() - begun).count(); };
   const pid_t parent = ::getpid(), group = ::fork();
   if (group < 0) throw SystemError(std::string("cannot start a program: ") + std::strerror(errno));
   if (group == 0) supervise(program, parent, writes.get());
@@ -147,7 +147,7 @@ std::string failure_of(const CommandEnd& end, const CommandConfig& command, cons
 }
 
 // Its numbers, unless it failed.
-RunResult result_of(const CommandEnd& end, const RecordedRun& run, TrainObserver& observer) {
+RunResult result_of_command(const CommandEnd& end, const RecordedRun& run, TrainObserver& observer) {
   const auto& command = *run.config.command;
   const CommandOutput output{run.directory.output_path(),
                              {printed_in(run.directory.path() / kCommandFiles[1]), printed_in(run.directory.path() / kCommandFiles[2])}};
@@ -159,7 +159,7 @@ RunResult result_of(const CommandEnd& end, const RecordedRun& run, TrainObserver
   try {
     const auto evaluations = read_command_metrics(command.sources(), output);
     out.steps = evaluations.back().step;
-    const std::string main = command.metrics->begin().key();
+    const std::string main = command.main_metric();
     for (auto evaluation : evaluations) {
       evaluation.time_s = out.steps > 0 ? end.seconds * static_cast<double>(evaluation.step) / static_cast<double>(out.steps) : end.seconds;
       observer.evaluated(0, evaluation);
@@ -175,7 +175,8 @@ RunResult result_of(const CommandEnd& end, const RecordedRun& run, TrainObserver
   return out;
 }
 
-Json record_of(const Program& program, const CommandEnd& end, const std::string& files_hash, const std::vector<std::string>& files) {
+Json record_of_command(const Program& program, const CommandEnd& end, const std::string& files_hash,
+                       const std::vector<std::string>& files) {
   Json environment = Json::object(), hashes = Json::object();
   for (const auto& [name, value] : program.environment) environment[name] = value;
   if (const char* gpus = std::getenv("CUDA_VISIBLE_DEVICES")) environment["CUDA_VISIBLE_DEVICES"] = gpus;
@@ -231,8 +232,8 @@ void run_command(const RecordedRun& run, TrainObserver& observer) {
   RunResult result;
   result.end = RunEnd::interrupted;
   if (!end.is_stopped) {
-    result = result_of(end, run, observer);
-    const Json record = record_of(program, end, data_hash_now(run.config), command.program_files());
+    result = result_of_command(end, run, observer);
+    const Json record = record_of_command(program, end, data_hash_now(run.config), command.program_files());
     write_file_atomically(directory.path() / kCommandFiles[0], dump_json_lossy(record, 2) + "\n");
     result.files.assign(std::begin(kCommandFiles), std::end(kCommandFiles));
     result.computed_by = {EngineInfo{"command", program.arguments[0]}.text()};

@@ -51,10 +51,12 @@ struct Session {
 class HookObserver final : public TrainObserver {
  public:
   HookObserver(const Session& session, const CohortHooks& hooks, CohortOutcome& outcome)
-      : session_(session), hooks_(hooks), outcome_(outcome), val_loss_(session.runs.size(), NAN) {}
+      : session_(session), hooks_(hooks), outcome_(outcome), val_loss_(session.runs.size(), NAN) {
+    if (const auto& command = session.runs[0].config.command) shown_ = command->main_metric();
+  }
   void evaluated(std::size_t run, const Evaluation& evaluation) override {
     for (const auto& [name, value] : evaluation.metrics) {
-      if (name == metric::kValLoss.name) val_loss_[run] = value;
+      if (name == shown_) val_loss_[run] = value;
     }
   }
   void stepped(std::int64_t step, double loss) override {
@@ -70,6 +72,7 @@ class HookObserver final : public TrainObserver {
   const Session& session_;
   const CohortHooks& hooks_;
   CohortOutcome& outcome_;
+  std::string shown_ = metric::kValLoss.name;
   std::vector<double> val_loss_;  // the last of each run
 };
 

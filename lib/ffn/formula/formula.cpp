@@ -34,11 +34,9 @@ class Compiler {
     read_lets();
     key_ = "formula";
     source_ = &text_.formula;
-    int result = kUnknown;
-    if (const auto tree = parsed(text_.formula)) {
-      result = value(*tree);
-      if (result != kUnknown) check_result(*tree, result);
-    }
+    const auto tree = parsed(text_.formula);
+    const int result = tree ? value(*tree) : kUnknown;
+    if (result != kUnknown) check_result(*tree, result);
     check_all_used();
     FormulaGraph graph;
     graph.epsilon = text_.epsilon;
@@ -88,10 +86,7 @@ class Compiler {
       else if (!item.value().is_string()) problem("expected an expression, got " + shortened(item.value()));
       else lets_[item.key()] = {item.value().get<std::string>()};
     }
-    if (lets_.size() > 64) {
-      key_ = "let";
-      problem("more than 64 intermediate names");
-    }
+    if (lets_.size() > 64) problems_.push_back({"let", "more than 64 intermediate names"});
   }
 
   FormulaParameter* find_parameter(const std::string& name) {
@@ -107,7 +102,6 @@ class Compiler {
   std::string written(const Syntax& tree) const { return source_->substr(tree.begin, tree.end - tree.begin); }
   const FormulaNode& at(int node) const { return nodes_.at(node); }
   std::string width_of(int node) const { return nodes_.width_of(node); }
-
   int number(double x, const Syntax& tree) { return nodes_.number(x, written(tree)); }
 
   int value(const Syntax& tree) {
@@ -156,14 +150,11 @@ class Compiler {
       return node(std::move(out));
     }
     if (name == "pi") return number(kPi, tree);
-    if (!has_problem_parameter(name))
+    if (!text_.parameters->contains(name) && !text_.let->contains(name))  // else it was refused already
       problem_at(tree, "nothing is called '" + name + "'" + did_you_mean(name, known_names()),
                  "known: " + join(known_names()) + "; a parameter is declared with its shape, \"parameters\": {\"" + name + "\": [\"D\"]}");
     return kUnknown;
   }
-
-  // Whether a parameter or a let of that name is given, and was refused.
-  bool has_problem_parameter(const std::string& name) const { return text_.parameters->contains(name) || text_.let->contains(name); }
 
   std::vector<std::string> known_names() const {
     std::vector<std::string> names{"x"};
@@ -233,9 +224,10 @@ class Compiler {
 
   // For x @ a * x @ b.
   static std::string parentheses_hint(const Syntax& left) {
-    const bool trap =
-        left.kind == Syntax::Kind::binary && !left.in_parentheses && (left.text == "*" || left.text == "/" || left.text == "@");
-    return trap ? "* / and @ are worked out from left to right: put products in parentheses" : "";
+    const bool is_product = left.text == "*" || left.text == "/" || left.text == "@";
+    return left.kind == Syntax::Kind::binary && !left.in_parentheses && is_product
+               ? "* / and @ are worked out from left to right: put products in parentheses"
+               : "";
   }
 
   int arithmetic(const Syntax& tree) {
@@ -292,7 +284,11 @@ class Compiler {
     for (std::size_t i = 0; i < arguments.size(); ++i) {
       if (at(arguments[i]).op == FormulaOp::number) return problem_at(tree.parts[i], name + " of a number alone; write its value");
     }
-    if (name == "concat") return concat(tree, arguments);
+    if (name == "concat") {
+      if (arguments.size() < 2) return problem_at(tree, "concat joins two values or more");
+      FormulaNode out = nodes_.joined(arguments, written(tree));
+      return out.width <= (1 << 20) ? node(std::move(out)) : problem_at(tree, "wider than 2^20");
+    }
     static const std::map<std::string, FormulaOp> operations{{"layer_norm", FormulaOp::layer_norm},
                                                              {"rms_norm", FormulaOp::rms_norm},
                                                              {"softmax", FormulaOp::softmax},
@@ -301,10 +297,7 @@ class Compiler {
                                                              {"dropout", FormulaOp::dropout}};
     FormulaNode out = nodes_.like(arguments[0], phi ? FormulaOp::activation : operations.at(name), written(tree));
     out.phi = phi;
-    if (out.op == FormulaOp::sum || out.op == FormulaOp::mean) {
-      out.width = 1;
-      out.width_text = "1";
-    }
+    if (out.op == FormulaOp::sum || out.op == FormulaOp::mean) out.width = 1, out.width_text = "1";
     if (out.op == FormulaOp::dropout) {
       if (!out.batched) return problem_at(tree, "dropout acts on what depends on x");
       out.site = num_sites_++;
@@ -355,12 +348,6 @@ class Compiler {
     FormulaNode out = nodes_.like(of, FormulaOp::top_k, written(tree));
     out.kept = kept.value;
     return node(std::move(out));
-  }
-
-  int concat(const Syntax& tree, const std::vector<int>& arguments) {
-    if (arguments.size() < 2) return problem_at(tree, "concat joins two values or more");
-    FormulaNode out = nodes_.joined(arguments, written(tree));
-    return out.width <= (1 << 20) ? node(std::move(out)) : problem_at(tree, "wider than 2^20");
   }
 
   // ---- the whole

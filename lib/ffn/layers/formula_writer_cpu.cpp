@@ -21,6 +21,12 @@ std::vector<Gradient> gradients_of(const FormulaGraph& graph) {
   return gradients;
 }
 
+Arithmetic arithmetic_of(FormulaOp op) {
+  if (op == FormulaOp::add) return Arithmetic::add;
+  if (op == FormulaOp::subtract) return Arithmetic::subtract;
+  return op == FormulaOp::multiply ? Arithmetic::multiply : Arithmetic::divide;
+}
+
 }  // namespace
 
 /// Writes the operations of both passes, each value with a slot of its own.
@@ -31,9 +37,7 @@ class FormulaProgram::Writer {
 
   void write() {
     const std::size_t n = graph_.nodes.size();
-    values_.resize(n);
-    slopes_.resize(n);
-    adjoints_.resize(n);
+    for (auto* refs : {&values_, &slopes_, &adjoints_}) refs->resize(n);
     for (std::size_t i = 0; i < n; ++i) {
       first_op_.push_back(ops().size());
       forward(i);
@@ -105,16 +109,10 @@ class FormulaProgram::Writer {
         break;
       }
       case FormulaOp::add:
-        combine(Arithmetic::add, in(0), in(1), value);
-        break;
       case FormulaOp::subtract:
-        combine(Arithmetic::subtract, in(0), in(1), value);
-        break;
       case FormulaOp::multiply:
-        combine(Arithmetic::multiply, in(0), in(1), value);
-        break;
       case FormulaOp::divide:
-        combine(Arithmetic::divide, in(0), in(1), value);
+        combine(arithmetic_of(node.op), in(0), in(1), value);
         break;
       case FormulaOp::activation:
         slopes_[i] = make(shape);
@@ -226,10 +224,7 @@ class FormulaProgram::Writer {
   void contribute(int node, Arithmetic how, const Ref& a, const Ref& b, const Shape& shape) {
     auto to = target(node);
     if (!to) return;
-    if (to->ref.shape == shape) {
-      combine(how, a, b, to->ref, to->accumulate);
-      return;
-    }
+    if (to->ref.shape == shape) return void(combine(how, a, b, to->ref, to->accumulate));
     Ref term = a;
     if (how != Arithmetic::copy || !(a.shape == shape)) combine(how, a, b, term = make(shape));
     if (!to->accumulate) {  // its sum begins at zero: before all rows if it is a sum over rows
@@ -310,16 +305,12 @@ class FormulaProgram::Writer {
         }
         break;
       case FormulaOp::layer_norm:
-      case FormulaOp::rms_norm: {
-        const Ref out = into(input(0), shape);
-        emit(Kind::normalise_backward, dout, values_[i], out).beside = slopes_[i];
-        ops().back().centre = node.op == FormulaOp::layer_norm;
-        finish(input(0), out);
-        break;
-      }
+      case FormulaOp::rms_norm:
       case FormulaOp::softmax: {
         const Ref out = into(input(0), shape);
-        emit(Kind::softmax_backward, dout, values_[i], out);
+        const Kind kind = node.op == FormulaOp::softmax ? Kind::softmax_backward : Kind::normalise_backward;
+        emit(kind, dout, values_[i], out).beside = slopes_[i];
+        ops().back().centre = node.op == FormulaOp::layer_norm;
         finish(input(0), out);
         break;
       }
@@ -355,9 +346,8 @@ class FormulaProgram::Writer {
 
   // For operations that only write: the target itself, or a value that finish() adds to it.
   Ref into(int node, const Shape& shape) {
-    direct_ = false;
     const auto to = target(node);
-    if (to && !to->accumulate && to->ref.shape == shape) direct_ = true;
+    direct_ = to && !to->accumulate && to->ref.shape == shape;
     return direct_ ? to->ref : make(shape);
   }
   void finish(int node, const Ref& written) {

@@ -8,7 +8,7 @@
 #include "ffn/compare/sequential.hpp"
 #include "ffn/report/answer.hpp"
 #include "ffn/report/cells.hpp"
-#include "ffn/report/exporter.hpp"
+#include "ffn/report/export.hpp"
 #include "ffn/report/series.hpp"
 #include "ffn/report/tuned.hpp"
 #include "ffn/stats/survival.hpp"
@@ -283,6 +283,6 @@ Json answered_json(const Comparison& c) {
   return out;
 }
 
-std::string JsonExporter::write(const Comparison& c) const { return dump_json_lossy(answered_json(c), 2) + "\n"; }
+std::string export_json(const Comparison& c) { return dump_json_lossy(answered_json(c), 2) + "\n"; }
 
 }  // namespace ffn

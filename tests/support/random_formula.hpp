@@ -29,7 +29,7 @@ class RandomFormula {
   }
   std::string matrix(const std::string& from, const std::string& to) { return parameter(Json::array({from, to})); }
 
-  // Of a width that is written "D", "F" or "1".
+  // An expression of a width that is written "D", "F" or "1".
   std::string leaf(const std::string& width) {
     if (width == "D") return "x";
     if (width == "1") return below(2) ? "sum(x)" : "mean(x)";
@@ -105,7 +105,7 @@ class RandomFormula {
     }
   }
 
-  // What may stand beside a value of that width: it, a vector, one number for all.
+  // Widths that may stand beside a value: its own, a vector, one number for all.
   std::string operand(const std::string& width) {
     switch (below(6)) {
       case 0:

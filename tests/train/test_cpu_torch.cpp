@@ -207,7 +207,7 @@ TEST_CASE("the CPU step's parameters are those of LibTorch's modules: names, pla
     std::vector<float> values(static_cast<std::size_t>(layout.width()));
     layout.initialise(11, values.data());
     row.initialise({11});
-    // What a file holds of each of LibTorch's parameters, the experts' one after the other.
+    // A file's tensors for each of LibTorch's parameters, the experts' one after the other.
     const auto file = layout.export_row(values.data());
     std::size_t at = 0;
     for (const auto& p : network->named_parameters()) {

@@ -890,12 +890,15 @@ def generate(model, prompt="", length=200, temperature=0.0, seed=0):
     model = model if isinstance(model, nn.Module) else load(model)
     if model.alphabet is None:
         raise ValueError("only text runs go on with a text; this run's task is something else")
-    unknown = sorted(set(prompt) - set(model.alphabet))
+    of_bytes = model.config["task"].get("alphabet") == "bytes"
+    alphabet = bytes(range(256)).decode("latin-1") if of_bytes else model.alphabet
+    given = prompt.encode().decode("latin-1") if of_bytes else prompt
+    unknown = sorted(set(given) - set(alphabet))
     if unknown:
         raise ValueError(f"the prompt's {unknown[0]!r} does not occur in the training text; known: {model.alphabet!r}")
     # Without a prompt a line begins; a text without lines begins with its first character in order.
-    begin = prompt or ("\n" if "\n" in model.alphabet else model.alphabet[0])
-    ids = [model.alphabet.index(c) for c in begin]
+    begin = given or ("\n" if "\n" in alphabet else alphabet[0])
+    ids = [alphabet.index(c) for c in begin]
     draws = torch.Generator().manual_seed(seed)
     for _ in range(length):
         logits = model(torch.tensor([ids[-model.task["length"]:]]))[0, -1]
@@ -905,4 +908,4 @@ def generate(model, prompt="", length=200, temperature=0.0, seed=0):
             ids.append(int(logits.argmax()))
         else:
             ids.append(int(torch.multinomial((logits / temperature).softmax(-1), 1, generator=draws)))
-    return prompt + "".join(model.alphabet[i] for i in ids[len(begin):])
+    return prompt + (bytes(ids[len(begin):]).decode(errors="replace") if of_bytes else "".join(alphabet[i] for i in ids[len(begin):]))

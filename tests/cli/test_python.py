@@ -495,11 +495,11 @@ class Runs(ProgramTest):
         ffn = {"kind": "moe", "d_ff": 8, "num_experts": 3, "top_k": 2, "expert": Layers.GATED}
         self.check_all(self.train("experts", {**self.BITS, "model": {**self.BITS["model"], "ffn": ffn}}), 1)
 
-    def text_run(self, *more):
+    def text_run(self, *more, name="text"):
         model = {**self.BITS["model"], "d_model": 16, "ffn": {"kind": "moe", "num_experts": 3, "top_k": 2, "d_ff": 16}}
         task = {"kind": "text", "file": "text.txt", "context": 12}
         train = {"steps": 80, "batch_size": 8, "optimizer": {"lr": 0.01}, "eval_examples": 30}
-        (run,) = self.train("text", {"task": task, "model": model, "train": train}, *more)
+        (run,) = self.train(name, {"task": task, "model": model, "train": train}, *more)
         return run
 
     def test_rows_of_a_table_are_predicted_as_the_program_validates_them(self):
@@ -601,6 +601,12 @@ class Runs(ProgramTest):
             self.assertEqual(ffn_train.generate(model, prompt, 60), prompt + there)
             self.assertGreater(len(set(there)), 5)
         self.assertEqual(ffn_train.generate(run, "the ", 20, temperature=0.8, seed=3), ffn_train.generate(model, "the ", 20, temperature=0.8, seed=3))
+        of_bytes = self.text_run("task.alphabet=bytes", name="bytes")
+        for prompt in ("", "t", "é: "):
+            there = json.loads(self.ok("sample", of_bytes, "--prompt", prompt, "--temperature", 0, "--length", 60, "--json").stdout)["text"]
+            self.assertEqual(ffn_train.generate(of_bytes, prompt, 60), prompt + there)
+            self.assertGreater(len(set(there)), 5)
+        self.assertIn("bytes of the text", self.ok("inspect", of_bytes).stdout)
         with self.assertRaisesRegex(ValueError, "'Q' does not occur"):
             ffn_train.generate(model, "Q")
         with self.assertRaisesRegex(ValueError, "trained on 12"):

@@ -49,7 +49,7 @@ def require(name, known, what):
 # Functions of formulas beside the activations, element by element: `ffn-train list functions`.
 FUNCTIONS = {
     "sin": torch.sin, "cos": torch.cos, "tan": torch.tan, "exp": torch.exp, "log": torch.log, "log1p": torch.log1p, "sqrt": torch.sqrt, "abs": torch.abs,
-    "sign": torch.sign, "floor": torch.floor, "erf": torch.erf, "min": torch.minimum, "max": torch.maximum,
+    "sign": torch.sign, "floor": torch.floor, "stop": torch.detach, "erf": torch.erf, "min": torch.minimum, "max": torch.maximum,
     "pow": torch.pow, "clip": lambda x, low, high: torch.where(x < low, low, torch.where(x > high, high, x)),
     "where": lambda c, a, b: torch.where(c != 0, a, b),
 }
@@ -350,6 +350,7 @@ class Formula(nn.Module):
         "softmax": lambda layer, a: a.softmax(-1),
         "sum": lambda layer, a: a.sum(-1, keepdim=True),
         "mean": lambda layer, a: a.mean(-1, keepdim=True),
+        "mean_all": lambda layer, a: a.mean(),
         "layer_norm": lambda layer, a: layer_norm(a, layer.epsilon),
         "rms_norm": lambda layer, a: rms_norm(a, layer.epsilon),
         "dropout": lambda layer, a: F.dropout(a, layer.dropout, layer.training),
@@ -426,6 +427,8 @@ class Formula(nn.Module):
             return parameter.t() if parameter.dim() == 2 else parameter
         if name.endswith(".T") and name[:-2] in self.places:
             return self.parameter(name[:-2])
+        if name.endswith(".T") and name[:-2] in self.expressions:
+            return self.named(name[:-2], known).t()
         if name == "pi" and name not in self.expressions:
             return known["x"].new_full((), math.pi)
         if name in self.sizes:
@@ -895,7 +898,7 @@ def generate(model, prompt="", length=200, temperature=0.0, seed=0):
     given = prompt.encode().decode("latin-1") if of_bytes else prompt
     unknown = sorted(set(given) - set(alphabet))
     if unknown:
-        raise ValueError(f"the prompt's {unknown[0]!r} does not occur in the training text; known: {model.alphabet!r}")
+        raise ValueError(f"the prompt's {unknown[0]!r} does not occur in the training text; known: {alphabet!r}")
     # Without a prompt a line begins; a text without lines begins with its first character in order.
     begin = given or ("\n" if "\n" in alphabet else alphabet[0])
     ids = [alphabet.index(c) for c in begin]

@@ -145,6 +145,7 @@ class Reference {
       for (std::int64_t i = 0; i < set.labels.numel(); ++i)
         append_utf8(validated, alphabet.at(static_cast<std::size_t>(set.labels.flatten()[i].item<std::int64_t>())));
       out["val/bits_per_byte"] = out["val/bits_per_char"] * static_cast<double>(set.labels.numel()) / static_cast<double>(validated.size());
+      out["val/gzip_bits_per_byte"] = *task_->compressed(0);  // tests/data/test_corpus.cpp computes it otherwise
       out["val/perplexity"] = std::exp(mean);
     }
     return out;

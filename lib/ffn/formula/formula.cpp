@@ -128,6 +128,15 @@ class Compiler {
     return kUnknown;
   }
 
+  // A value of rows or a vector, not a matrix.
+  int row_value(const Syntax& tree) {
+    const int of = value(tree);
+    if (of == kUnknown || at(of).matrix_rows == 0) return of;
+    return problem_at(tree, "'" + written(tree) + "' is " + width_of(of) +
+                                "; it can stand to the right of @, in mean_all, and beside matrices of "
+                                "its shape and numbers");
+  }
+
   int name(const Syntax& tree) {
     const std::string& name = tree.text;
     if (name == "x") {
@@ -140,13 +149,13 @@ class Compiler {
     if (const auto let = lets_.find(name); let != lets_.end()) return let_value(tree, let->second);
     if (FormulaParameter* parameter = find_parameter(name)) {
       parameter->used = true;
-      if (parameter->is_matrix())
-        return problem_at(tree,
-                          "'" + name + "' is a matrix " + with_sizes(parameter->texts) + "; a matrix can only be the right operand of @");
       FormulaNode out{FormulaOp::parameter, {}, false, parameter->shape[0]};
       out.parameter = static_cast<int>(parameter - parameters_.data());
       out.text = name;
-      out.width_text = parameter->texts[0];
+      out.width_text = join(parameter->texts);
+      if (!parameter->is_matrix()) return node(std::move(out));
+      out.matrix_rows = parameter->shape[0];
+      out.width *= parameter->shape[1];
       return node(std::move(out));
     }
     if (name == "pi") return number(kPi, tree);
@@ -180,26 +189,33 @@ class Compiler {
     return let.node;
   }
 
-  int product(const Syntax& tree) {
-    const Syntax &left = tree.parts[0], &right = tree.parts[1];
-    const int in = value(left);
-    FormulaParameter* matrix = right.kind == Syntax::Kind::name ? find_parameter(right.text) : nullptr;
-    const auto stem = right.text.size() - std::min<std::size_t>(2, right.text.size());
-    const bool transposed = !matrix && right.kind == Syntax::Kind::name && right.text.substr(stem) == ".T";
-    if (transposed) matrix = find_parameter(right.text.substr(0, stem));
-    if (!matrix || !matrix->is_matrix()) {
-      const bool is_known = right.kind != Syntax::Kind::name || lets_.count(right.text) > 0;
-      if (!matrix && !is_known && name(right) == kUnknown) return kUnknown;  // nothing of that name
-      if (!matrix) return problem_at_operator(tree, "the right operand of @ must be the name of a matrix", parentheses_hint(left));
-      matrix->used = true;
+  // The right operand of @: a parameter or a value computed from parameters. kUnknown: no matrix, which has been said.
+  int matrix(const Syntax& tree, bool& transposed) {
+    const Syntax& right = tree.parts[1];
+    Syntax named = right;
+    const auto stem = right.text.substr(0, right.text.size() - std::min<std::size_t>(2, right.text.size()));
+    transposed = right.kind == Syntax::Kind::name && !find_parameter(right.text) && right.text == stem + ".T" &&
+                 (find_parameter(stem) || lets_.count(stem) > 0);
+    if (transposed) named.text = stem;
+    const int of = value(named);
+    if (of == kUnknown || at(of).matrix_rows > 0) return of;
+    if (right.kind == Syntax::Kind::name && at(of).op == FormulaOp::parameter)
       return problem_at_operator(
-          tree, "'" + right.text + "' is a vector " + with_sizes(matrix->texts) + "; the right operand of @ must be a matrix");
-    }
-    matrix->used = true;
-    if (in == kUnknown) return kUnknown;
+          tree, "'" + right.text + "' is a vector " + with_sizes({at(of).width_text}) + "; the right operand of @ must be a matrix");
+    return problem_at_operator(tree, "the right operand of @ must be a matrix", parentheses_hint(tree.parts[0]));
+  }
+
+  int product(const Syntax& tree) {
+    const Syntax& left = tree.parts[0];
+    bool transposed = false;
+    const int in = row_value(left), by = matrix(tree, transposed);
+    if (in == kUnknown || by == kUnknown) return kUnknown;
     if (!at(in).batched) return problem_at_operator(tree, "the left side does not depend on x");
-    const std::size_t first = transposed ? 1 : 0, last = 1 - first;
-    if (at(in).width != matrix->shape[first]) {
+    std::int64_t first = at(by).matrix_rows, last = at(by).width / first;
+    const auto comma = at(by).width_text.find(", ");
+    std::string first_text = at(by).width_text.substr(0, comma), last_text = at(by).width_text.substr(comma + 2);
+    if (transposed) std::swap(first, last), std::swap(first_text, last_text);
+    if (at(in).width != first) {
       std::string better;
       for (const auto& other : parameters_) {
         if (other.is_matrix() && other.shape[0] == at(in).width)
@@ -207,18 +223,18 @@ class Compiler {
       }
       const std::string hint = parentheses_hint(left);
       return problem_at_operator(tree,
-                                 "'@': the left side ends in " + width_of(in) + ", '" + right.text + "' " +
-                                     with_sizes({matrix->texts[first], matrix->texts[last]}) + " begins with " +
-                                     std::to_string(matrix->shape[first]),
+                                 "'@': the left side ends in " + width_of(in) + ", '" + written(tree.parts[1]) + "' " +
+                                     with_sizes({first_text, last_text}) + " begins with " + std::to_string(first),
                                  !hint.empty()    ? hint
                                  : better.empty() ? ""
                                                   : "matrices that begin so: " + better);
     }
-    FormulaNode out{FormulaOp::product, {in}, true, matrix->shape[last]};
+    FormulaNode out{FormulaOp::product, {in}, true, last};
     out.transposed = transposed;
-    out.parameter = static_cast<int>(matrix - parameters_.data());
+    out.parameter = at(by).parameter;  // of a computed matrix none
+    if (out.parameter < 0) out.inputs.push_back(by);
     out.text = written(tree);
-    out.width_text = matrix->texts[last];
+    out.width_text = last_text;
     return node(std::move(out));
   }
 
@@ -238,7 +254,7 @@ class Compiler {
       const double u = at(a).number, v = at(b).number;
       return number(op == '+' ? u + v : op == '-' ? u - v : op == '*' ? u * v : u / v, tree);
     }
-    if (at(a).width != at(b).width && at(a).width != 1 && at(b).width != 1)
+    if (!nodes_.go_together(a, b))
       return problem_at_operator(tree, "'" + tree.text + "': the left side ends in " + width_of(a) + ", the right side in " + width_of(b),
                                  op == '*' || op == '/' ? parentheses_hint(tree.parts[0]) : "");
     return nodes_.elementwise(op == '+'   ? FormulaOp::add
@@ -249,7 +265,7 @@ class Compiler {
   }
 
   int slice(const Syntax& tree) {
-    const int of = value(tree.parts[0]);
+    const int of = row_value(tree.parts[0]);
     if (of == kUnknown) return kUnknown;
     if (at(of).op == FormulaOp::number) return problem_at(tree, "a number has no last dimension");
     const auto bound = [&](const std::vector<Syntax>& written_bound, std::int64_t otherwise) {
@@ -277,7 +293,8 @@ class Compiler {
     if (!phi && std::find(own.begin(), own.end(), name) == own.end()) return function(tree);
     if (name == "top_k") return top_k(tree);
     std::vector<int> arguments;
-    for (const auto& part : tree.parts) arguments.push_back(value(part));
+    const bool may_be_matrix = phi || name == "mean_all";
+    for (const auto& part : tree.parts) arguments.push_back(may_be_matrix ? value(part) : row_value(part));
     if (std::find(arguments.begin(), arguments.end(), kUnknown) != arguments.end()) return kUnknown;
     if (name != "concat" && arguments.size() != 1)
       return problem_at(tree, name + " takes one value, got " + std::to_string(arguments.size()));
@@ -294,10 +311,18 @@ class Compiler {
                                                              {"softmax", FormulaOp::softmax},
                                                              {"sum", FormulaOp::sum},
                                                              {"mean", FormulaOp::mean},
+                                                             {"mean_all", FormulaOp::mean},
                                                              {"dropout", FormulaOp::dropout}};
     FormulaNode out = nodes_.like(arguments[0], phi ? FormulaOp::activation : operations.at(name), written(tree));
     out.phi = phi;
-    if (out.op == FormulaOp::sum || out.op == FormulaOp::mean) out.width = 1, out.width_text = "1";
+    if (name == "mean_all" && out.matrix_rows == 0)
+      return problem_at(
+          tree, "mean_all is over a whole matrix, and this ends in " + width_of(arguments[0]) + "; mean is over the last dimension");
+    if (out.op == FormulaOp::sum || out.op == FormulaOp::mean) {
+      out.matrix_rows = 0;
+      out.width = 1;
+      out.width_text = "1";
+    }
     if (out.op == FormulaOp::dropout) {
       if (!out.batched) return problem_at(tree, "dropout acts on what depends on x");
       out.site = num_sites_++;
@@ -322,10 +347,11 @@ class Compiler {
       const bool is_number = in.op == FormulaOp::number;
       operands.numbers.push_back(is_number ? std::optional<double>(in.number) : std::nullopt);
       if (is_number) continue;
-      if (in.width != out.width && in.width != 1 && out.width != 1)
+      if (std::any_of(out.inputs.begin(), out.inputs.end(), [&](int other) { return !nodes_.go_together(other, operand); }))
         return problem_at(tree, "'" + tree.text + "' of values that end in " + width_of(out.inputs[0]) + " and in " + width_of(operand));
       if (in.width >= out.width) out.width_text = in.width_text;
       out.width = std::max(out.width, in.width);
+      out.matrix_rows = std::max(out.matrix_rows, in.matrix_rows);
       out.batched = out.batched || in.batched;
       out.inputs.push_back(operand);
     }
@@ -338,7 +364,7 @@ class Compiler {
   int top_k(const Syntax& tree) {
     if (tree.parts.size() != 2)
       return problem_at(tree, "top_k takes a value and how many of it stay, got " + std::to_string(tree.parts.size()));
-    const int of = value(tree.parts[0]);
+    const int of = row_value(tree.parts[0]);
     if (of == kUnknown) return kUnknown;
     if (at(of).op == FormulaOp::number) return problem_at(tree.parts[0], "top_k of a number alone; write its value");
     const Size kept = evaluate_size(tree.parts[1], d_model_, hidden_width_);

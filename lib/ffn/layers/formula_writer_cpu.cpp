@@ -12,8 +12,8 @@ namespace {
 std::vector<Gradient> gradients_of(const FormulaGraph& graph) {
   std::vector<int> uses(graph.parameters.size());
   for (const auto& node : graph.nodes) {
-    if (node.op == FormulaOp::parameter) uses[static_cast<std::size_t>(node.parameter)] += 2;  // as a vector
-    if (node.op == FormulaOp::product) ++uses[static_cast<std::size_t>(node.parameter)];
+    if (node.op == FormulaOp::parameter) uses[static_cast<std::size_t>(node.parameter)] += 2;  // as a value
+    if (node.op == FormulaOp::product && node.parameter >= 0) ++uses[static_cast<std::size_t>(node.parameter)];
     if (node.bias >= 0) ++uses[static_cast<std::size_t>(node.bias)];
   }
   std::vector<Gradient> gradients;
@@ -102,7 +102,7 @@ class FormulaProgram::Writer {
     }
     switch (node.op) {
       case FormulaOp::product: {
-        Op& op = emit(Kind::product, in(0), {}, value);
+        Op& op = emit(Kind::product, in(0), node.parameter < 0 ? in(1) : Ref(), value);
         op.matrix = node.parameter;
         op.bias = node.bias;
         op.transposed = node.transposed;
@@ -358,14 +358,17 @@ class FormulaProgram::Writer {
     const auto is_added_to = [&](int parameter) {
       return parameter >= 0 && gradients_[static_cast<std::size_t>(parameter)] == Gradient::added_to;
     };
-    Op& weight = emit(Kind::weight_gradient, in, dout, {});
+    const bool computed = node.parameter < 0;
+    const auto of_matrix = computed ? target(node.inputs[1]) : std::nullopt;
+    Op& weight = emit(Kind::weight_gradient, in, dout, computed ? of_matrix->ref : Ref());
     weight.matrix = node.parameter;
-    weight.accumulate = is_added_to(node.parameter);
+    weight.accumulate = computed ? of_matrix->accumulate : is_added_to(node.parameter);
     weight.transposed = node.transposed;
     weight.bias = node.bias;
     weight.accumulate_bias = is_added_to(node.bias);
     const auto to = target(node.inputs[0]);
-    Op& back = emit(Kind::input_gradient, dout, {}, to->ref);  // what is multiplied depends on x
+    Op& back = emit(Kind::input_gradient, dout, computed ? values_[static_cast<std::size_t>(node.inputs[1])] : Ref(),
+                    to->ref);  // what is multiplied depends on x
     back.matrix = node.parameter;
     back.accumulate = to->accumulate;
     back.transposed = node.transposed;

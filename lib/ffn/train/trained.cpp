@@ -43,9 +43,14 @@ void require_finite(const TensorFile& weights) {
 
 }  // namespace
 
-std::vector<std::int64_t> encode(const std::string& text, const std::vector<std::uint32_t>& alphabet, const std::string& what) {
+std::vector<std::int64_t> encode(const std::string& text, const std::map<std::string, std::string>& metadata, const std::string& what) {
   if (const auto offset = first_invalid_utf8(text)) throw UsageError(what + " is not valid UTF-8 at byte " + std::to_string(*offset));
+  const auto alphabet = alphabet_of(metadata);
   std::vector<std::int64_t> ids;
+  if (has_bytes_alphabet(metadata)) {
+    for (const char c : text) ids.push_back(static_cast<unsigned char>(c));
+    return ids;
+  }
   for (const auto c : decode_utf8(text)) {
     const auto at = std::lower_bound(alphabet.begin(), alphabet.end(), c);
     if (at == alphabet.end() || *at != c) {

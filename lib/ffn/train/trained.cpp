@@ -24,7 +24,7 @@ void require_size(const RunConfig& config, const TaskShape& shape, const TensorF
   if (needed <= 4 * held + kSmall) return;
   throw CheckpointError("the shapes of the weights do not fit the model: they hold " + std::to_string(held) +
                             " numbers, the config describes " + std::to_string(needed),
-                        "use the config.json that stands beside the weights");
+                        "build it from the config in the run.json beside the weights");
 }
 
 void require_finite(const TensorFile& weights) {

@@ -115,6 +115,15 @@ class Tables(JudgeTest):
         self.write("runs2.csv", "\n".join(rows).replace("relu2,7,", "relu2,17,") + "\n")
         self.assertEqual(self.pair("runs2.csv")[0]["test"], "rank_sum")
 
+    def test_a_column_with_a_state_that_is_not_known_is_not_read_and_that_is_said(self):
+        rows = paired(8).splitlines()
+        rows = [rows[0] + ",state", *(row + ",finished" for row in rows[1:])]
+        rows[3] = rows[3].replace("finished", "zombie")
+        self.write("runs.csv", "\n".join(rows) + "\n")
+        pair, answer = self.pair("runs.csv")
+        self.assertEqual(pair["seeds"], 8)
+        self.assertTrue(any('"state" is not read: "zombie" (runs.csv:4) is no state' in note for note in answer["notes"]), answer["notes"])
+
     def test_running_runs_make_it_suggestive(self):
         rows = paired(8).splitlines()
         rows[0] += ",State"

@@ -111,10 +111,6 @@ class Terminal(ProgramTest):
         self.assertEqual(words[0], str(PROGRAM))
         self.assertTrue(words[-1].startswith('seeds={"until":"settled"'), words)
 
-    def test_in_ascii_where_the_charset_is(self):
-        text = self.on_a_terminal(self.write("study.json", STUDY), "-j", "1", LANG="C")
-        self.assertRegex(text, r"(relu|gelu) +[1-4] +\d.*[1-8]{6}")
-
     def test_plain_where_there_is_no_terminal(self):
         result = self.ok(self.write("study.json", STUDY), env={k: v for k, v in os.environ.items() if k not in ("FORCE_COLOR", "CLICOLOR_FORCE")})
         self.assertNotIn("\033", result.stdout + result.stderr)

@@ -46,8 +46,8 @@ std::size_t most_seeds(const Study& study) {
 
 std::size_t seeds_within(double budget, const Takes& takes, std::size_t seeds, std::size_t most) {
   const double each = (takes.all - takes.tuning) / static_cast<double>(seeds);
-  const double fit = ((1 - kReserve) * budget - takes.tuning) / each;
-  return fit >= static_cast<double>(most) ? most : static_cast<std::size_t>(std::max(0.0, fit));
+  const double affordable = ((1 - kReserve) * budget - takes.tuning) / each;
+  return affordable >= static_cast<double>(most) ? most : static_cast<std::size_t>(std::max(0.0, affordable));
 }
 
 Document with_seeds(Document document, std::size_t seeds) {
@@ -55,7 +55,7 @@ Document with_seeds(Document document, std::size_t seeds) {
   return document;
 }
 
-std::string fit_text(const Fitting& f, const Study& study) {
+std::string affordable_line(const AffordableSeeds& f, const Study& study) {
   return format_counted(f.seeds, "seed") + (f.seeds == 1 ? " fits" : " fit") + " into " + format_duration(f.budget) +
          (f.seeds > 0 ? ": about " + format_duration(f.seconds) : "") + (f.seeds == f.most ? "; a budget takes no more" : "") +
          (study.tune ? "; grids that grow come on top" : "");
@@ -75,10 +75,10 @@ double budget_seconds(const std::string& text) {
   return seconds;
 }
 
-Fitting fitting(const Document& document, const Study& study, double budget, const CommonOptions& common) {
+AffordableSeeds affordable_seeds(const Document& document, const Study& study, double budget, const CommonOptions& common) {
   using Clock = std::chrono::steady_clock;
   const auto began = Clock::now();
-  Fitting out;
+  AffordableSeeds out;
   const auto left = [&] {
     out.probe_seconds = std::chrono::duration<double>(Clock::now() - began).count();
     return budget - out.probe_seconds;
@@ -100,11 +100,11 @@ Fitting fitting(const Document& document, const Study& study, double budget, con
   return out;
 }
 
-std::string fitting_text(const Fitting& f, const Study& study) {
+std::string affordable_text(const AffordableSeeds& f, const Study& study) {
   const double times = (1 - kReserve) * f.budget / f.asked_seconds;
   const auto variants = static_cast<std::int64_t>(times * static_cast<double>(study.variants.size()));
-  return fit_text(f, study) + ". With " + format_counted(f.asked, "seed") + ": " + format_significant(times, 2) + " times the steps, or " +
-         format_count(variants) + (variants == 1 ? " variant" : " variants") + " instead of " +
+  return affordable_line(f, study) + ". With " + format_counted(f.asked, "seed") + ": " + format_significant(times, 2) +
+         " times the steps, or " + format_count(variants) + (variants == 1 ? " variant" : " variants") + " instead of " +
          format_count(static_cast<std::int64_t>(study.variants.size()));
 }
 
@@ -113,7 +113,7 @@ std::string keeps_seeds(const Document& document, const std::string& name, const
   if (!seeds.is_number() || document.origin("/seeds").is_override())
     throw UsageError(
         "--budget chooses the number of seeds, and they are " + std::string(seeds.is_array()    ? "listed"
-                                                                            : seeds.is_object() ? "added until the study is settled"
+                                                                            : seeds.is_object() ? "added until every comparison is decided"
                                                                                                 : "given"),
         "leave one of the two out");
   const fs::path directory = fs::path(common.out) / name;
@@ -138,13 +138,13 @@ Document within_budget(Document document, const std::string& budget, const Train
     log_info(kept);
     return document;
   }
-  const auto found = fitting(document, study, seconds, common);
+  const auto found = affordable_seeds(document, study, seconds, common);
   if (found.seeds == 0)
     throw UsageError("no seed of this study fits into " + format_duration(seconds) + ": the probe takes " +
                          format_duration(found.probe_seconds) + ", and " + format_counted(found.asked, "seed") + " would take about " +
                          format_duration(found.asked_seconds),
                      "choose fewer variants, fewer train.steps, or a larger budget");
-  log_info(fit_text(found, study));
+  log_info(affordable_line(found, study));
   return with_seeds(std::move(document), found.seeds);
 }
 

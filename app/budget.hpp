@@ -11,7 +11,7 @@ namespace ffn::app {
 double budget_seconds(const std::string& text);
 
 /// Seeds that fit into a time.
-struct Fitting {
+struct AffordableSeeds {
   double budget = 0;         ///< seconds
   std::size_t seeds = 0;     ///< that fit; at most `most`
   std::size_t most = 0;      ///< 1,000, or as many as a study can have
@@ -26,10 +26,10 @@ struct Fitting {
 std::string keeps_seeds(const Document& document, const std::string& name, const CommonOptions& common);
 
 /// From nothing: runs that are there already count as if they were not. Probes are part of the time, and a tenth of it is kept in reserve.
-Fitting fitting(const Document& document, const Study& study, double budget, const CommonOptions& common);
+AffordableSeeds affordable_seeds(const Document& document, const Study& study, double budget, const CommonOptions& common);
 
 /// "74 seeds fit into 1 h: …", and what would fit otherwise.
-std::string fitting_text(const Fitting& fitting, const Study& study);
+std::string affordable_text(const AffordableSeeds& fitting, const Study& study);
 
 /// The study with as many seeds as fit; with those that it has where it was begun before. Throws UsageError where not one fits, and where
 /// the seeds are listed or given.

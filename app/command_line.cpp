@@ -14,11 +14,11 @@
 #include "ffn/base/error.hpp"
 #include "ffn/base/files.hpp"
 #include "ffn/base/suggest.hpp"
-#include "ffn/base/utf8.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/base/version.hpp"
 #include "ffn/config/names.hpp"
 #include "ffn/kernels/isa.hpp"
-#include "ffn/report/fit.hpp"
+#include "ffn/report/layout.hpp"
 #include "ffn/report/terminal.hpp"
 #include "ffn/store/log.hpp"
 

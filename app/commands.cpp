@@ -11,7 +11,8 @@
 
 #include "ffn/base/files.hpp"
 #include "ffn/base/suggest.hpp"
-#include "ffn/report/fit.hpp"
+#include "ffn/base/text.hpp"
+#include "ffn/report/layout.hpp"
 #include "load_config.hpp"
 
 namespace ffn::app {
@@ -66,7 +67,7 @@ LogOptions log_options(const CommonOptions& common) {
 void print_json(const Json& json) { std::cout << dump_json_lossy(json, 2) << "\n"; }
 
 void print_table(const Table& table, const CommonOptions& common) {
-  std::cout << fitted(table, terminal_width_of(1), color_enabled(color_mode(common), 1));
+  std::cout << laid_out(table, terminal_width_of(1), color_enabled(color_mode(common), 1));
 }
 
 void print_text(const std::string& lines, int hanging) { std::cout << wrapped(lines, terminal_width_of(1), hanging); }

@@ -7,7 +7,7 @@
 #include "ffn/base/error.hpp"
 #include "ffn/base/files.hpp"
 #include "ffn/base/marked_names.hpp"
-#include "ffn/base/suggest.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/compare/declared_before.hpp"
 #include "ffn/compare/later_target.hpp"
 #include "ffn/compare/outcomes.hpp"
@@ -143,7 +143,8 @@ void add_question_options(CommandLine command, CompareQuestion& question) {
       command
           .option(
               "--min-effect", asked.min_effect,
-              "smallest difference that matters, in the metric's units, or where ratios are compared as a share (0.05 is a factor of 1.05 either way); the study's otherwise")
+              "smallest difference that matters, in the metric's units, or where ratios are compared as a share (0.05 is a factor of 1.05 "
+              "either way); the study's otherwise")
           .real_in(0);
   const auto scale = command.option("--scale", asked.scale, "on what a logged metric is compared; the study's otherwise")
                          .one_of({std::begin(kCompareScales), std::end(kCompareScales)})

@@ -3,10 +3,9 @@
 #include <cmath>
 #include <iostream>
 
-#include "ffn/base/suggest.hpp"
-#include "ffn/base/utf8.hpp"
-#include "ffn/report/fit.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/report/format.hpp"
+#include "ffn/report/layout.hpp"
 #include "inspect_text.hpp"
 
 namespace ffn::app {

@@ -8,10 +8,9 @@
 #include <set>
 
 #include "ffn/base/shell.hpp"
-#include "ffn/base/suggest.hpp"
-#include "ffn/base/utf8.hpp"
-#include "ffn/report/fit.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/report/format.hpp"
+#include "ffn/report/layout.hpp"
 #include "next_command.hpp"
 
 namespace ffn::app {

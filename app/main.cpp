@@ -11,7 +11,7 @@
 #include "ffn/base/error.hpp"
 #include "ffn/report/output.hpp"
 #include "ffn/store/log.hpp"
-#include "ffn/train/interface.hpp"
+#include "ffn/train/libtorch.hpp"
 #include "signals.hpp"
 
 namespace {

@@ -13,14 +13,13 @@
 
 #include "ffn/base/files.hpp"
 #include "ffn/base/shell.hpp"
-#include "ffn/base/suggest.hpp"
-#include "ffn/base/utf8.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/config/metrics.hpp"
 #include "ffn/config/names.hpp"
 #include "ffn/report/answer.hpp"
 #include "ffn/report/cells.hpp"
-#include "ffn/report/fit.hpp"
 #include "ffn/report/format.hpp"
+#include "ffn/report/layout.hpp"
 #include "ffn/report/terminal.hpp"
 #include "ffn/store/study_file.hpp"
 
@@ -56,19 +55,19 @@ std::vector<std::string> words_again(const Plan& plan, const CommonOptions& comm
   return words;
 }
 
-bool is_to_be_settled(const Plan& plan, const Comparison& c) {
+bool is_undecided(const Plan& plan, const Comparison& c) {
   const bool open = !c.history.qualification.empty() || std::any_of(c.facets.begin(), c.facets.end(), [](const Facet& f) {
     return std::any_of(f.pairs.begin(), f.pairs.end(), fresh_seeds_may_tell);
   });
-  return open && !plan.study.growing && !plan.study.seeds.empty();
+  return open && !plan.study.sequential_seeds && !plan.study.seeds.empty();
 }
 
-// The first of `count` consecutive seeds that the study does not have: after its last, or in a gap where no room is left. `looked_at`: the
-// largest seed of any study of these variants whose results were shown.
-std::int64_t first_of_fresh_seeds(const Study& study, std::size_t count, std::int64_t looked_at) {
+// The first of `count` consecutive seeds that the study does not have: after its last, or in a gap where no room is left. `largest_seen`:
+// the largest seed of any study of these variants whose results were shown.
+std::int64_t first_of_fresh_seeds(const Study& study, std::size_t count, std::int64_t largest_seen) {
   const std::int64_t end = study.tune || study.tuned ? kFirstTuningSeed : SequentialSeeds::kLargestFirst;
   std::set<std::int64_t> taken(study.seeds.begin(), study.seeds.end());
-  if (looked_at >= 0) taken.insert(looked_at);
+  if (largest_seen >= 0) taken.insert(largest_seen);
   const auto wanted = static_cast<std::int64_t>(count);
   if (const auto last = *taken.rbegin(); last < end - wanted) return last + 1;
   std::int64_t first = 0;
@@ -93,8 +92,8 @@ std::string digits(double x, int count) {
   return text;
 }
 
-// For a study without compare.min_effect, which could not settle variants that are equal: a factor of 1.1 of a loss, a hundredth of a
-// share, a tenth of the shortest time but at least the steps between evaluations. From levels, never from differences that were seen.
+// For a study without compare.min_effect, which could not decide between variants that are equal: a factor of 1.1 of a loss, a hundredth of
+// a share, a tenth of the shortest time but at least the steps between evaluations. From levels, never from differences that were seen.
 std::string smallest_difference(const Plan& plan, const Comparison& c) {
   if (c.min_effect > 0) return "";
   if (c.as_ratios) return "0.1";
@@ -113,11 +112,11 @@ std::string smallest_difference(const Plan& plan, const Comparison& c) {
   return tenth > 0 || interval > 0 ? digits(std::max(tenth, interval), 3) : "";
 }
 
-std::string settling_command(const Plan& plan, const Comparison& c, const CommonOptions& common) {
+std::string deciding_command(const Plan& plan, const Comparison& c, const CommonOptions& common) {
   const auto& study = plan.study;
   auto words = words_again(plan, common);
   if (const auto effect = smallest_difference(plan, c); !effect.empty()) set_key(words, "compare.min_effect", effect);
-  // A growing study takes neither.
+  // A sequential design takes neither.
   if (study.config.compare.interaction) set_key(words, "compare.interaction", "false");
   if (study.config.compare.pairs == "best") set_key(words, "compare.pairs", "all");
   set_key(words, "name", free_name(plan, c.splits_rows ? "-fresh" : "-settled"));
@@ -133,7 +132,7 @@ std::string tuning_command(const Plan& plan, const Comparison& c, const CommonOp
   const bool is_one_rate = *end == 0;
   const bool any_verdict = std::any_of(c.facets.begin(), c.facets.end(), [](const Facet& f) {
     return std::any_of(f.pairs.begin(), f.pairs.end(),
-                       [](const PairResult& p) { return is_settled(p) && p.judgement.verdict != stats::Verdict::same; });
+                       [](const PairResult& p) { return is_decided(p) && p.judgement.verdict != stats::Verdict::same; });
   });
   if (!any_verdict || plan.study.tune || !is_one_rate || !(rate > 0) || std::filesystem::exists(plan.directory.parent_path() / name))
     return "";
@@ -155,7 +154,7 @@ constexpr const char* kUnsure = "next, for what is not sure:";
 std::pair<std::string, std::string> next_of(const Plan& plan, const Comparison& c, const StudyEnd& end, const CommonOptions& common) {
   if (end.num_failed > 0) return {"next, after fixing the errors above:", shell_command(words_again(plan, common))};
   if (end.all_diverged) return {};
-  if (is_to_be_settled(plan, c)) return {kUnsure, settling_command(plan, c, common)};
+  if (is_undecided(plan, c)) return {kUnsure, deciding_command(plan, c, common)};
   if (const auto command = tuning_command(plan, c, common); !command.empty()) return {"next, each at its own learning rate:", command};
   return {"next:", "ffn-train report " + shell_word(plan.directory.string())};
 }

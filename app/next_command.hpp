@@ -17,7 +17,7 @@ struct StudyEnd {
 };
 
 /// The directory of the results and the next command. After failures: the same one. If comparisons are not sure: the same question with
-/// fresh seeds until it is settled. If a verdict rests on one learning rate: each variant at its own. Otherwise the report.
+/// fresh seeds until it is decided. If a verdict rests on one learning rate: each variant at its own. Otherwise the report.
 /// Never another metric or reference: among several, one wins by chance.
 std::string last_lines(const Plan& plan, const Comparison& comparison, const StudyEnd& end, const CommonOptions& common);
 

@@ -8,7 +8,7 @@
 #include "ffn/base/files.hpp"
 #include "ffn/base/shell.hpp"
 #include "ffn/base/side_by_side.hpp"
-#include "ffn/base/suggest.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/base/version.hpp"
 #include "ffn/compare/run_keys.hpp"
 #include "ffn/config/metrics.hpp"

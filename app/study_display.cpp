@@ -7,7 +7,7 @@
 #include <set>
 
 #include "ffn/base/cores.hpp"
-#include "ffn/base/suggest.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/compare/shown_names.hpp"
 #include "ffn/config/metrics.hpp"
 #include "ffn/data/task.hpp"
@@ -57,22 +57,22 @@ void StudyDisplay::tuning(const Study& study) { (is_short() ? log_debug : log_in
 
 // Said before hours of training.
 void StudyDisplay::sequential(const Study& study, const SequentialRecord& record, std::size_t first, std::size_t last) {
-  log_info("until settled: from " + format_count(static_cast<std::int64_t>(first)) + " to at most " + format_counted(last, "seed") + "; " +
+  log_info("until decided: from " + format_count(static_cast<std::int64_t>(first)) + " to at most " + format_counted(last, "seed") + "; " +
            std::to_string(record.comparisons) + (record.comparisons == 1 ? " comparison" : " comparisons"));
-  if (study.growing->max < record.maxima.back())
-    log_info("seeds.max " + std::to_string(study.growing->max) + " is below the " + std::to_string(record.maxima.back()) +
+  if (study.sequential_seeds->max < record.maxima.back())
+    log_info("seeds.max " + std::to_string(study.sequential_seeds->max) + " is below the " + std::to_string(record.maxima.back()) +
              " declared before: training goes no further than " + format_counted(last, "seed") +
              ", and verdicts stay those of the larger maximum");
   if (study.config.compare.min_effect == 0)
     log_info(
         "without compare.min_effect, variants that do not differ stay undecided up to the maximum; the smallest difference that matters "
-        "lets them settle as equal");
+        "lets them end as equal");
 }
 
 void StudyDisplay::interim_analysis(const Comparison& c, std::size_t seeds) {
-  const std::size_t settled = c.num_comparisons - c.sequential->open;
-  log_info("look at " + format_counted(seeds, "seed") + ": " + std::to_string(settled) + " of " + std::to_string(c.num_comparisons) +
-           (c.num_comparisons == 1 ? " comparison" : " comparisons") + " settled");
+  const std::size_t decided = c.num_comparisons - c.sequential->open;
+  log_info("interim analysis at " + format_counted(seeds, "seed") + ": " + std::to_string(decided) + " of " +
+           std::to_string(c.num_comparisons) + (c.num_comparisons == 1 ? " comparison" : " comparisons") + " decided");
 }
 
 void StudyDisplay::say_how_it_trains(const Plan& plan, const std::vector<std::size_t>& runs, const std::vector<Progress>& found) {

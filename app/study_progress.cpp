@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ffn/base/utf8.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/compare/each.hpp"
 #include "ffn/report/answer_tables.hpp"
 #include "ffn/report/canvas.hpp"
 #include "ffn/report/cells.hpp"
-#include "ffn/report/fit.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/interval_bar.hpp"
+#include "ffn/report/layout.hpp"
 #include "ffn/report/series.hpp"
 #include "study_display.hpp"
 
@@ -110,10 +110,10 @@ std::string progress_text(const Comparison& c, const report::CurveSet* curves, i
   const bool with_curves = !lines.is_empty() && left >= kLeastRangeBar + curve, has_range = range_of_centres(c).is_known();
   const int room = left - (with_curves ? curve : 0), bar = has_range && room >= kLeastRangeBar ? std::min(kMostRangeBar, room) : 0;
   const Table table = standing_table(c, lines, name, bar, with_curves);
-  if (!fits(table, width - 1)) return "";  // stacked it would fill the screen that it is drawn over
+  if (!has_room(table, width - 1)) return "";  // stacked it would fill the screen that it is drawn over
   const std::string shown = "so far: " + c.metric + ", " + report::estimate_name(c) + (bar > 0 ? ", in numbers and as a bar" : "") +
                             (with_curves ? "; " + name + " over the steps" : "") + "\n";
-  std::string out = wrapped(shown, width - 1) + fitted(table, width - 1, false);
+  std::string out = wrapped(shown, width - 1) + laid_out(table, width - 1, false);
   const std::size_t groups = group_rows(c).size();
   if (groups > kMostRows) out += "… and " + std::to_string(groups - kMostRows) + " more\n";
   return out;

@@ -5,8 +5,7 @@
 #include <cmath>
 #include <iostream>
 
-#include "ffn/base/suggest.hpp"
-#include "ffn/base/utf8.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/terminal_chart.hpp"
 #include "inspect_text.hpp"

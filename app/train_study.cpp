@@ -8,13 +8,13 @@
 #include <nlohmann/json.hpp>
 
 #include "ffn/base/shell.hpp"
-#include "ffn/base/utf8.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/compare/declared_before.hpp"
 #include "ffn/compare/expect.hpp"
 #include "ffn/compare/ranking.hpp"
 #include "ffn/report/exporter.hpp"
-#include "ffn/report/fit.hpp"
 #include "ffn/report/format.hpp"
+#include "ffn/report/layout.hpp"
 #include "ffn/report/output.hpp"
 #include "ffn/report/terminal.hpp"
 #include "ffn/store/lock_file.hpp"

@@ -7,15 +7,15 @@
 #include "../commands.hpp"
 #include "../signals.hpp"
 #include "ffn/base/error.hpp"
-#include "ffn/base/utf8.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/base/version.hpp"
 #include "ffn/kernels/isa.hpp"
-#include "ffn/report/fit.hpp"
 #include "ffn/report/format.hpp"
+#include "ffn/report/layout.hpp"
 #include "ffn/report/output.hpp"
 #include "ffn/report/table.hpp"
 #include "ffn/report/terminal.hpp"
-#include "ffn/train/interface.hpp"
+#include "ffn/train/libtorch.hpp"
 
 namespace ffn::app {
 
@@ -65,7 +65,8 @@ const std::vector<Group>& groups() {
         percent_column("of BLAS's", "share_of_blas_product"), number_column("LibTorch µs", "libtorch_us"),
         number_column("ratio", "times_libtorch")}},
       {"ffn of one size",
-       "Feed-forward layers of that size, forward and backward, as they train; shares are of one product of that shape in the same precision",
+       "Feed-forward layers of that size, forward and backward, as they train; shares are of one product of that shape in the same "
+       "precision",
        "kind",
        {number_column("ms", "ms"),
         count_column("tokens/s", "tokens_per_s"),
@@ -95,7 +96,7 @@ void print_group(const Group& group, const std::vector<Measurement>& measurement
   }
   if (table.num_rows() > 0)
     std::cout << wrapped(std::string(group.title) + "\n", terminal_width_of(1)) << "\n"
-              << fitted(table, terminal_width_of(1), color) << "\n";
+              << laid_out(table, terminal_width_of(1), color) << "\n";
 }
 
 Json bench_json(const LibTorchInfo& info, const std::vector<Measurement>& measurements) {

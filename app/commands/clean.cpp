@@ -6,8 +6,8 @@
 #include "../commands.hpp"
 #include "ffn/base/files.hpp"
 #include "ffn/base/marked_names.hpp"
-#include "ffn/report/fit.hpp"
 #include "ffn/report/format.hpp"
+#include "ffn/report/layout.hpp"
 #include "ffn/store/cleanup.hpp"
 #include "ffn/study/study_lock.hpp"
 

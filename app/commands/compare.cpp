@@ -7,7 +7,7 @@
 #include "../commands.hpp"
 #include "../compare_question.hpp"
 #include "../comparison_output.hpp"
-#include "ffn/base/utf8.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/compare/each.hpp"
 #include "ffn/report/exporter.hpp"
 

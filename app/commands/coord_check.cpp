@@ -7,7 +7,6 @@
 
 #include "../commands.hpp"
 #include "../load_config.hpp"
-#include "ffn/base/suggest.hpp"
 #include "ffn/config/study_config.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/terminal_chart.hpp"

@@ -7,7 +7,7 @@
 #include "../commands.hpp"
 #include "../compare_question.hpp"
 #include "../report_facts.hpp"
-#include "ffn/base/utf8.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/report/cells.hpp"
 #include "ffn/report/terminal_curves.hpp"
 #include "ffn/store/log.hpp"

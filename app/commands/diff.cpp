@@ -9,7 +9,7 @@
 #include "../load_config.hpp"
 #include "ffn/base/files.hpp"
 #include "ffn/base/marked_names.hpp"
-#include "ffn/base/suggest.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/compare/compare.hpp"
 #include "ffn/config/study_config.hpp"
 #include "ffn/report/format.hpp"

@@ -10,7 +10,7 @@
 #include "ffn/base/marked_names.hpp"
 #include "ffn/base/named_file.hpp"
 #include "ffn/base/shell.hpp"
-#include "ffn/base/utf8.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/compare/run_keys.hpp"
 #include "ffn/report/export_runs.hpp"
 #include "ffn/report/exporter.hpp"

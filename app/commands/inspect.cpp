@@ -9,7 +9,7 @@
 #include "ffn/base/files.hpp"
 #include "ffn/base/named_file.hpp"
 #include "ffn/base/safetensors.hpp"
-#include "ffn/base/utf8.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/base/version.hpp"
 #include "ffn/inspect/inspection_json.hpp"
 #include "ffn/inspect/page.hpp"

@@ -8,7 +8,6 @@
 
 #include "../commands.hpp"
 #include "../comparison_output.hpp"
-#include "ffn/base/suggest.hpp"
 #include "ffn/report/format.hpp"
 
 namespace ffn::app {

@@ -11,7 +11,7 @@
 #include "ffn/base/files.hpp"
 #include "ffn/base/named_file.hpp"
 #include "ffn/base/suggest.hpp"
-#include "ffn/base/utf8.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/config/accounting.hpp"
 #include "ffn/config/match.hpp"
 #include "ffn/config/metrics.hpp"
@@ -28,8 +28,8 @@
 #include "ffn/formula/task_formula.hpp"
 #include "ffn/kernels/activations.hpp"
 #include "ffn/report/activations.hpp"
-#include "ffn/report/fit.hpp"
 #include "ffn/report/format.hpp"
+#include "ffn/report/layout.hpp"
 
 namespace ffn::app {
 

@@ -7,7 +7,7 @@
 #include "../commands.hpp"
 #include "ffn/base/files.hpp"
 #include "ffn/base/marked_names.hpp"
-#include "ffn/base/utf8.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/compare/compare.hpp"
 #include "ffn/store/note_file.hpp"
 #include "ffn/store/run_directory.hpp"

@@ -5,7 +5,7 @@
 
 #include "../commands.hpp"
 #include "../load_config.hpp"
-#include "ffn/base/utf8.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/config/accounting.hpp"
 #include "ffn/config/study_config.hpp"
 #include "ffn/data/task.hpp"

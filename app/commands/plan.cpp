@@ -92,10 +92,10 @@ Json plan_json(const Study& study, const PlanEstimate& e, const Power& power) {
   }
   for (const auto& share : engine_shares(study))
     engines.push_back({{"engine", share.engine}, {"device", share.device}, {"reason", share.reason}, {"runs", share.runs}});
-  Json growing = nullptr;
-  if (study.growing) {
-    const auto& [min, max] = std::pair(study.seeds.size(), study.growing->max);
-    growing = {
+  Json sequential = nullptr;
+  if (study.sequential_seeds) {
+    const auto& [min, max] = std::pair(study.seeds.size(), study.sequential_seeds->max);
+    sequential = {
         {"min_seeds", min}, {"max_seeds", max}, {"min_runs", min * study.variants.size()}, {"max_runs", max * study.variants.size()}};
   }
   return {{"name", study.name},
@@ -114,8 +114,9 @@ Json plan_json(const Study& study, const PlanEstimate& e, const Power& power) {
           {"seconds", e.seconds ? Json(*e.seconds) : Json(nullptr)},
           {"evaluation_seconds", e.seconds ? Json(e.evaluation_seconds) : Json(nullptr)},
           {"peak_bytes", e.peak_bytes > 0 ? Json(e.peak_bytes) : Json(nullptr)},
-          {"until_settled", growing},
-          {"smallest_detectable_difference_sd", !study.growing && power.seeds >= power.needed ? Json(power.detectable) : Json(nullptr)}};
+          {"until_settled", sequential},
+          {"smallest_detectable_difference_sd",
+           !study.sequential_seeds && power.seeds >= power.needed ? Json(power.detectable) : Json(nullptr)}};
 }
 
 std::string ffn_width(const RunConfig& config) {
@@ -143,11 +144,11 @@ Table variants_table(const std::vector<PlanLine>& lines) {
   return table;
 }
 
-// The above is of the first look; this of what may follow.
-void print_growth(const Study& study, const PlanEstimate& e) {
-  const std::size_t max = study.growing->max, variants = study.variants.size();
+// The lines above end at the first interim analysis; this one at the last.
+void print_sequential(const Study& study, const PlanEstimate& e) {
+  const std::size_t max = study.sequential_seeds->max, variants = study.variants.size();
   const std::size_t most_pending = max * variants - (e.runs - e.pending);
-  std::string text = "that is up to the first decision; until settled: " + std::to_string(study.seeds.size()) + " to " +
+  std::string text = "that is up to the first interim analysis; until decided: " + std::to_string(study.seeds.size()) + " to " +
                      std::to_string(max) + " seeds, " + format_count(static_cast<std::int64_t>(study.seeds.size() * variants)) + " to " +
                      format_counted(max * variants, "run");
   if (e.seconds && e.pending > 0)
@@ -155,7 +156,7 @@ void print_growth(const Study& study, const PlanEstimate& e) {
   print_text(text);
   if (study.config.compare.min_effect == 0)
     print_text(
-        "without compare.min_effect, variants that do not differ take all of them; the smallest difference that matters lets them settle");
+        "without compare.min_effect, variants that do not differ take all of them; the smallest difference that matters lets them end");
 }
 
 std::string power_text(const Power& power) {
@@ -184,7 +185,7 @@ void print_plan(const Study& study, const PlanEstimate& e, const Power& power) {
              format_short(e.flops) + " training FLOPs; " + format_bytes(e.bytes) + " on disk" + (study.tune ? ", tuning included" : ""));
   if (study.tune) {
     print_text(tuning_line(study, e));
-    const std::size_t judging_seeds = study.growing ? study.growing->max : study.seeds.size();
+    const std::size_t judging_seeds = study.sequential_seeds ? study.sequential_seeds->max : study.seeds.size();
     if (const auto caution = caution_about_one_choice(study.tune->seeds, judging_seeds, study.config.compare.min_effect);
         !caution.empty() && !study.tune->per_seed && study.variants.size() > 1)
       print_text("note: " + caution);
@@ -198,7 +199,7 @@ void print_plan(const Study& study, const PlanEstimate& e, const Power& power) {
     print_text(text);
   }
   if (!e.few_workers.empty()) print_text(e.few_workers);
-  if (study.growing) return print_growth(study, e);
+  if (study.sequential_seeds) return print_sequential(study, e);
   if (study.variants.size() > 1) print_text(power_text(power));
 }
 
@@ -235,15 +236,16 @@ int plan_study(const CommonOptions& common, bool probe, const std::string& budge
   found.refusal = refusal_of(study, plan, single, common);
   const Study& shown = tuning ? tuning->study : plan.study;
   const Power power = power_of(shown, comparisons);
-  std::optional<Fitting> fits;
-  if (!budget.empty() && kept.empty()) fits = fitting(document, study, seconds, common);
+  std::optional<AffordableSeeds> affordable;
+  if (!budget.empty() && kept.empty()) affordable = affordable_seeds(document, study, seconds, common);
   if (common.json) {
     Json json = plan_json(shown, found, power);
-    if (fits) json["budget"] = {{"seconds", fits->budget}, {"seeds", fits->seeds}, {"estimated_seconds", fits->seconds}};
+    if (affordable)
+      json["budget"] = {{"seconds", affordable->budget}, {"seeds", affordable->seeds}, {"estimated_seconds", affordable->seconds}};
     print_json(json);
   } else {
     print_plan(shown, found, power);
-    if (fits) print_text(fitting_text(*fits, study));
+    if (affordable) print_text(affordable_text(*affordable, study));
     if (!kept.empty()) print_text(kept);
   }
   if (found.refusal) log_warning(std::string("starting it is refused: ") + found.refusal->what() + "\n" + found.refusal->hint());
@@ -260,7 +262,7 @@ void add_plan(CommandLine program, CommonOptions& common) {
   command.option("-o,--out", common.out, "where results would go").type("DIR").shows_default().directory();
   command.option("-j,--jobs", common.jobs, "worker processes").integer_in(1, 4096).type("N");
   const auto unmeasured = command.flag("--no-probe", *no_probe, "do not measure the time");
-  command.option("--budget", *budget, "what fits into this time, as in 90s, 30m or 2h30m").type("TIME").excludes(unmeasured);
+  command.option("--budget", *budget, "what affordable into this time, as in 90s, 30m or 2h30m").type("TIME").excludes(unmeasured);
   add_compute_options(command, common);
   add_output_options(command, common);
   command.run([&common, no_probe, budget] {

@@ -8,7 +8,7 @@
 #include "ffn/base/files.hpp"
 #include "ffn/base/named_file.hpp"
 #include "ffn/base/safetensors.hpp"
-#include "ffn/base/utf8.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/train/predictor.hpp"
 

@@ -7,7 +7,7 @@
 #include "../commands.hpp"
 #include "ffn/base/files.hpp"
 #include "ffn/base/marked_names.hpp"
-#include "ffn/base/utf8.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/store/cleanup.hpp"
 #include "ffn/store/run_check.hpp"

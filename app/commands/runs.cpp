@@ -18,6 +18,7 @@
 #include "ffn/base/marked_names.hpp"
 #include "ffn/base/side_by_side.hpp"
 #include "ffn/base/suggest.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/compare/compare.hpp"
 #include "ffn/compare/run_keys.hpp"
 #include "ffn/report/format.hpp"

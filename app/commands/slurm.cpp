@@ -46,8 +46,8 @@ SlurmJob job_of(const SlurmOptions& options, const CommonOptions& common) {
   take_first_seeds(study);
   warn_of_few_inputs(study);
   check_study(study, config, job.arguments.empty());
-  if (study.growing && options.shards)
-    throw UsageError("shards are equal parts of a known number of runs, and this study adds seeds until it is settled",
+  if (study.sequential_seeds && options.shards)
+    throw UsageError("shards are equal parts of a known number of runs, and this study adds seeds until it is decided",
                      "leave --shards out: the tasks share the runs; or give a number of seeds");
 
   job.program = fs::read_symlink("/proc/self/exe");
@@ -57,7 +57,7 @@ SlurmJob job_of(const SlurmOptions& options, const CommonOptions& common) {
   job.name = study.name;
   job.directory = job.out / study.name;
   record_to_go_on(study, job.out);
-  const std::size_t runs = (study.growing ? study.growing->max : study.seeds.size()) * study.variants.size();
+  const std::size_t runs = (study.sequential_seeds ? study.sequential_seeds->max : study.seeds.size()) * study.variants.size();
   job.tasks = std::min(static_cast<std::size_t>(options.tasks), runs);
   job.workers = static_cast<std::size_t>(options.workers);
   for (const auto& variant : study.variants) {

@@ -7,7 +7,7 @@
 #include "../budget.hpp"
 #include "../load_config.hpp"
 #include "../signals.hpp"
-#include "ffn/base/suggest.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/store/lock_file.hpp"
 #include "ffn/store/log.hpp"
 #include "ffn/study/shard.hpp"

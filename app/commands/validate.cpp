@@ -5,7 +5,7 @@
 #include "../commands.hpp"
 #include "../load_config.hpp"
 #include "../train.hpp"
-#include "ffn/base/utf8.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/config/study_config.hpp"
 #include "ffn/data/task.hpp"
 #include "ffn/study/compare_plan.hpp"

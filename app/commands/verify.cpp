@@ -11,7 +11,7 @@
 #include "ffn/report/format.hpp"
 #include "ffn/report/table.hpp"
 #include "ffn/report/terminal.hpp"
-#include "ffn/train/interface.hpp"
+#include "ffn/train/libtorch.hpp"
 
 namespace ffn::app {
 

@@ -13,7 +13,7 @@
 #include "ffn/base/files.hpp"
 #include "ffn/base/marked_names.hpp"
 #include "ffn/base/named_file.hpp"
-#include "ffn/base/utf8.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/report/exporter.hpp"
 #include "ffn/report/html.hpp"
 #include "ffn/store/log.hpp"

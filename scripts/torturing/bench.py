@@ -41,7 +41,7 @@ STUDIES = {
     "text": TEXT,
     "long": changed(XOR, steps=16000, eval_every=1000, checkpoint_every=250),  # long enough to be killed a few times
     "tiny": changed({**XOR, "seeds": 2}, steps=60, eval_every=20, checkpoint_every=20),
-    "growing": changed({**XOR, "seeds": {"until": "settled", "max": 24}}, steps=60, eval_every=20, checkpoint_every=20),
+    "sequential": changed({**XOR, "seeds": {"until": "settled", "max": 24}}, steps=60, eval_every=20, checkpoint_every=20),
     "tuned": changed({**XOR, "seeds": 4, "tune": {"train.optimizer.lr": [0.003, 0.01], "seeds": 2}}, steps=60, eval_every=20, checkpoint_every=20),
 }
 

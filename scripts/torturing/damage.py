@@ -44,7 +44,7 @@ def is_changed(path, before):
 
 def damage(t, random):
     """Damaged, lost and swapped files of runs: each finished run is named and trained again, the intact ones are not."""
-    study = random.choice(("xor", "sequence", "text", "tuned", "growing"))
+    study = random.choice(("xor", "sequence", "text", "tuned", "sequential"))
     t.take(study, random.choice(("finished", "finished", "half")))
     out = t.place / "out"
     found = bits(out)
@@ -85,7 +85,7 @@ def damage(t, random):
 
 def study_files(t, random):
     """A study's own files, damaged: no run is lost or trained again, and a sequential design goes on or says why not."""
-    study = random.choice(("xor", "tuned", "growing"))
+    study = random.choice(("xor", "tuned", "sequential"))
     t.take(study, "finished")
     folder = t.place / "out/study"
     kept = {run: born(t.place / "out" / run / "run.json") for run in bits(t.place / "out")}
@@ -93,7 +93,7 @@ def study_files(t, random):
     t.note = ", ".join(spoil(folder / name, random, []) for name in chosen)
     for _ in range(2):
         result = t.train()
-        if result.code == 3 and study == "growing" and "study.json" in result.err:
+        if result.code == 3 and study == "sequential" and "study.json" in result.err:
             return  # what its interim analyses have used up is not known
         if result.code != 0 and not any(name in result.err for name in chosen):
             raise Failure(result.tail())

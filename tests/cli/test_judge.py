@@ -266,15 +266,15 @@ class LooksTest(JudgeTest):
     def test_a_design_that_is_declared_first_pays_for_its_looks(self):
         said = self.ok("judge", "runs.csv", "--design", "settled", "--max", "40").stdout
         self.assertIn("8, 12, 16, 24, 32, 40 runs of each variant", " ".join(said.split()))
-        settled = []
+        verdicts = []
         for n in (6, 9, 12, 20):
             self.write("runs.csv", paired(n, effect=0.0025))
             pair, answer = self.pair("runs.csv")
             self.assertEqual(answer["qualification"], "")
-            settled.append((pair["verdict"], pair["sequential"]["looked_at"]))
-        self.assertEqual(settled[0], ("too few seeds", 0))
-        self.assertEqual([looked for _, looked in settled[1:]], [8, 12, 16])
-        self.assertEqual(settled[-1][0], "better")
+            verdicts.append((pair["verdict"], pair["sequential"]["looked_at"]))
+        self.assertEqual(verdicts[0], ("too few seeds", 0))
+        self.assertEqual([analysed for _, analysed in verdicts[1:]], [8, 12, 16])
+        self.assertEqual(verdicts[-1][0], "better")
         head, *rows = paired(20, effect=0.0025).splitlines()
         self.write("runs.csv", "\n".join([head, *reversed(rows)]) + "\n")  # as W&B exports them: the newest first
         again, answer = self.pair("runs.csv")
@@ -501,7 +501,7 @@ class ClaimTest(JudgeTest):
     def test_the_maximum_of_a_design_cannot_grow_and_nothing_says_so(self):
         self.write("runs.csv", paired(8, effect=0))
         answer = self.judged("runs.csv", "--design", "settled", "--max", "8")["answer"]
-        self.assertIn("Not settled by the maximum of 8 seeds. ", answer)
+        self.assertIn("Not decided by the maximum of 8 seeds. ", answer)
 
 
 class LoopTest(JudgeTest):

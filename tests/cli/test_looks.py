@@ -166,10 +166,10 @@ class LooksTest(ProgramTest):
         self.assertFalse((self.tmp / "runs/s/compare.json").exists())
         self.assert_sure(words(self.ok("compare", "runs/s").stdout))
 
-    def test_a_growing_study_pays_for_its_own_looks_and_for_no_others(self):
+    def test_a_sequential_design_pays_for_its_own_analyses_and_for_no_others(self):
         self.assert_sure(self.train("name=s", "seeds=auto"))
         self.assert_sure(words(self.ok("compare", "runs/s").stdout))
-        self.assert_suggestive(words(self.ok("compare", "runs/s", "--metric", "val/loss").stdout), "adds seeds until its own question is settled")
+        self.assert_suggestive(words(self.ok("compare", "runs/s", "--metric", "val/loss").stdout), "adds seeds until its own question is decided")
         self.assert_suggestive(self.train("name=again", "seeds=auto", "compare.alpha=0.1"), "seeds seen before, in s")
         self.assert_suggestive(self.train("name=fixed", "seeds=8"), "seeds seen before, in s")
 

@@ -82,13 +82,13 @@ class Refusals(ProgramTest):
         self.assertIn("model.ffn.expansion and train.optimizer.lr", error)
         self.assertFalse((self.tmp / "runs").exists())
 
-    def test_a_growing_study_takes_all_pairs_and_refuses_the_best_and_interactions(self):
-        growing = {**STUDY, "seeds": {"until": "settled", "max": 8}}
-        error = self.fails(2, "--config", self.write("study.json", with_compare(growing, pairs="best")))
+    def test_a_sequential_design_takes_all_pairs_and_refuses_the_best_and_interactions(self):
+        sequential = {**STUDY, "seeds": {"until": "settled", "max": 8}}
+        error = self.fails(2, "--config", self.write("study.json", with_compare(sequential, pairs="best")))
         self.assertIn("/compare/pairs", error)
         self.assertIn('"all"', error)
-        self.assertIn("/compare/interaction", self.fails(2, "--config", self.write("study.json", with_compare(growing, interaction=True))))
-        self.ok("--config", self.write("study.json", with_compare(growing, pairs="all")), "-q")
+        self.assertIn("/compare/interaction", self.fails(2, "--config", self.write("study.json", with_compare(sequential, interaction=True))))
+        self.ok("--config", self.write("study.json", with_compare(sequential, pairs="all")), "-q")
         result = json.loads(self.ok("compare", "runs/study", "--json").stdout)
         self.assertEqual(result["sequential"]["comparisons"], 6)
         self.assertEqual([len(f["pairs"]) for f in result["facets"]], [3, 3])
@@ -109,7 +109,7 @@ class Refusals(ProgramTest):
         self.assertIn("(4 comparisons at 5 %", " ".join(text.split()))
         self.assertAlmostEqual(four, 0.81459, places=4)
 
-    def test_the_command_that_settles_leaves_out_what_a_growing_study_does_not_take(self):
+    def test_the_command_that_decides_leaves_out_what_a_sequential_design_does_not_take(self):
         study = with_compare({**STUDY, "seeds": 5}, pairs="best", interaction=True)
         error = self.ok("--config", self.write("study.json", study)).stderr
         command = shlex.split(error[error.index("next, for what is not sure: ") :].splitlines()[0].split(": ", 1)[1])

@@ -57,7 +57,7 @@ class Terminal(ProgramTest):
         text = self.on_a_terminal("xor", "model.ffn.activation=relu,gelu,silu", "seeds=20", columns=80)
         before, _, after = re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", text).replace("\r\n", "\n").partition("relu gets there first")
         self.assertTrue(before.startswith("4 inputs, majority class 50 %; not linearly separable\n"), text)
-        self.assertEqual(re.findall("(?m)^(engine|tuning|note|until settled)", before), [])
+        self.assertEqual(re.findall("(?m)^(engine|tuning|note|until decided)", before), [])
         answer, _, command = after.partition("\nnext, each at its own learning rate:\n")
         self.assertEqual((len(answer.split("\n")), len(re.findall("(?m)^[a-z].{40,}worse$", answer))), (13, 2), text)  # the command has three, the data one
         self.assertIn(" tune.retune=per_seed\n", command)
@@ -161,7 +161,7 @@ class Ending(ProgramTest):
             self.assertNotIn("This is at lr", other.stdout)
             self.assertNotIn("tune", other.stderr)
 
-    def test_a_study_that_is_not_sure_names_what_settles_it(self):
+    def test_a_study_that_is_not_sure_names_what_decides_it(self):
         study = {**STUDY, "seeds": 6, "train": {**STUDY["train"], "steps": 100, "eval_every": 1}, "sweep": {"grid": {"model.ffn.activation": ["gelu", "gelu_tanh", "silu"]}}}
         result = self.ok(self.write("study.json", study), "train.optimizer.lr=0.011", "compare.metric=val/loss", "compare.min_effect=0.5")
         lines = result.stderr.strip().splitlines()
@@ -200,7 +200,7 @@ class Ending(ProgramTest):
         subprocess.run(["bash", "-c", "set -e\n" + line.replace('"settled"', '"settled","max":8')], cwd=self.tmp, check=True, capture_output=True)
         self.assertEqual(sorted(name for name in os.listdir(os.fsencode(self.tmp)) if name.startswith(b"out")), [b"out\xff"])
 
-    def test_without_a_smallest_difference_what_settles_a_study_has_one(self):
+    def test_without_a_smallest_difference_what_decides_a_study_has_one(self):
         more = ("model.ffn.activation=gelu,gelu_tanh,silu", "train.optimizer.lr=0.011", "seeds=5")
         self.write("study.json", STUDY)
         for name, changes, expected in (("steps", ["train.eval_every=1"], r"[1-9]"), ("coarse", ["train.eval_every=20"], "20"), ("loss", ["compare.metric=val/loss"], r"0\.1")):
@@ -221,7 +221,7 @@ class Ending(ProgramTest):
             words = shlex.split(line.partition("next, for what is not sure: ")[2])
             self.assertEqual(words[-1], '{"until":"settled","first":%d}'.join(["seeds=", ""]) % first, line)
             answer = " ".join(self.ok(*words[1:]).stdout.split())
-            self.assertRegex(answer, r"Settled after \d+ seeds", line)
+            self.assertRegex(answer, r"Decided after \d+ seeds", line)
             self.assertNotIn("uggestive", answer)
 
     def test_after_failures_the_same_command_comes_first(self):
@@ -259,7 +259,7 @@ class Ending(ProgramTest):
         self.ok("study.json")
         self.assertNotIn("--fresh", self.last_line("study.json", "--fresh"))
 
-    def test_every_seed_the_same_is_not_to_be_settled(self):
+    def test_every_seed_the_same_is_not_to_be_decided(self):
         study = {**STUDY, "seeds": 6, "train": {**STUDY["train"], "eval_every": 2000, "target": {"metric": "val/accuracy", "at_least": 0.99}}}
         self.assertEqual(self.last_line(self.write("study.json", study)), "next: ffn-train report runs/study")
 

@@ -445,16 +445,16 @@ class InABrowser(ReportTest):
             self.open(chromium, name="xor")
             self.assertEqual(self.figures(chromium), ["steps-to-target", "learning-curves-val-accuracy", "learning-curves-val-loss", "decision-regions"])
 
-    def test_tuned_and_growing_studies_show_their_choices_and_looks(self):
+    def test_tuned_studies_and_sequential_designs_show_their_choices_and_analyses(self):
         tuned = {**STUDY, "name": "tuned", "tune": {"train.optimizer.lr": [0.002, 0.01, 0.05], "seeds": 3}, "sweep": {"grid": {"model.ffn.activation": ["relu", "gelu"]}}}
         self.ok("--config", self.write("tuned.json", tuned), "-q")
-        growing = {**STUDY, "name": "growing", "seeds": {"until": "settled", "max": 24}, "sweep": {"grid": {"model.ffn.activation": ["relu", "gelu"]}}}
-        self.run_program("--config", self.write("growing.json", growing), "-q")
+        sequential = {**STUDY, "name": "sequential", "seeds": {"until": "settled", "max": 24}, "sweep": {"grid": {"model.ffn.activation": ["relu", "gelu"]}}}
+        self.run_program("--config", self.write("sequential.json", sequential), "-q")
         self.ok("xor", "name=settled", "model.ffn.activation=relu,gelu,silu", "compare.min_effect=5", "seeds=auto", "-q")
         with browser.Browser() as chromium:
             self.open(chromium, name="tuned")
             self.assertEqual(len([tip for tip in self.tips(chromium, "tuning") if "chosen" in tip]), chromium.evaluate("document.querySelectorAll('#tuning circle.ring').length"))
-            self.open(chromium, name="growing")
+            self.open(chromium, name="sequential")
             self.assertIn("interim-analyses", self.figures(chromium))
             for width in (1280, 400):
                 self.open(chromium, name="settled", width=width)

@@ -105,9 +105,9 @@ TEST_CASE("fresh seeds are offered where the study's command asks this question 
   c.history.last_seed = 19;
   CHECK(says(c, "suggestive. A study of fresh seeds that asks this question first gives a sure answer."));
   c.history.is_repeatable = true;
-  CHECK(says(
-      c,
-      R"(suggestive. Fresh seeds give a sure answer: the study's command with name=fresh 'seeds={"until":"settled","first":20}' in place of its own.)"));
+  CHECK(says(c,
+             "suggestive. Fresh seeds give a sure answer: the study's command with name=fresh "
+             R"('seeds={"until":"settled","first":20}' in place of its own.)"));
   c.scope = "of this text";
   CHECK_THAT(LatexExporter().write(c), !ContainsSubstring("verdicts are sure"));
   c.history.last_seed = 999'900;

@@ -230,7 +230,7 @@ TEST_CASE("a sequential design compares the seeds of its last interim analysis, 
   };
   const auto c = compared(14);
   const auto& pair = c.facets[0].pairs[0];
-  CHECK(pair.sequential->looked_at == 12);
+  CHECK(pair.sequential->num_analysed == 12);
   CHECK(pair.paired.num_seeds == 12);
   CHECK(pair.advantages.size() == 12);
   CHECK(pair.paired.difference->mean == Approx(-0.1055));  // 0.1 and the mean of 0.000 … 0.011, without the 9 of later seeds

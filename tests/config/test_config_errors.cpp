@@ -19,7 +19,8 @@ TEST_CASE("a right config is read, comments, schema hint and all") {
     "name": "xor", "seed": 3,  // three
     "task": {"kind": "xor", "bits": 4},
     "model": {"d_model": 8, "ffn": {"kind": "positionwise", "expansion": 4, "activation": "relu"}},
-    "train": {"steps": 2000, "batch_size": 64, "optimizer": {"kind": "adamw", "lr": 0.01}, "target": {"metric": "val/accuracy", "at_least": 0.99}}
+    "train": {"steps": 2000, "batch_size": 64, "optimizer": {"kind": "adamw", "lr": 0.01},
+              "target": {"metric": "val/accuracy", "at_least": 0.99}}
   })");
   CHECK(config.name == "xor");
   CHECK(config.seed == 3);
@@ -90,9 +91,9 @@ TEST_CASE("what is called otherwise elsewhere is answered with its name here") {
 }
 
 TEST_CASE("a list outside of the sweep is told where it belongs") {
-  CHECK(
-      problems_in("{\"train\": {\"steps\": [1, 2]}}") ==
-      "x.json:1  /train/steps: expected an integer, got [1,2]; to compare these, put them into \"sweep\": {\"grid\": {\"train.steps\": [1,2]}}");
+  CHECK(problems_in("{\"train\": {\"steps\": [1, 2]}}") ==
+        "x.json:1  /train/steps: expected an integer, got [1,2]; to compare these, put them into \"sweep\": {\"grid\": {\"train.steps\": "
+        "[1,2]}}");
   CHECK(problems_in(R"({"model": {"ffn": {"activation": ["relu"]}}})").find("{\"grid\": {\"model.ffn.activation\": [\"relu\"]}}") !=
         std::string::npos);
   CHECK(problems_in("{\"seed\": [1, 2]}") == "x.json:1  /seed: expected an integer, got [1,2]; several seeds are \"seeds\"");
@@ -142,17 +143,15 @@ TEST_CASE("positions and blocks that a model cannot have are refused with a reme
   CHECK(model("\"positions\": \"rotary\", \"attention\": {\"scores\": \"position\"}") ==
         "x.json:1  /model/positions: rotary positions turn queries and keys, and attention.scores=position has none; set "
         "model.attention.scores=content or another position encoding");
-  CHECK(
-      model("\"attention\": {\"rotary_base\": 50}") ==
-      "x.json:1  /model/attention/rotary_base: rotary_base is for positions=rotary, and positions is learned; set model.positions=rotary or "
-      "leave it out");
+  CHECK(model("\"attention\": {\"rotary_base\": 50}") ==
+        "x.json:1  /model/attention/rotary_base: rotary_base is for positions=rotary, and positions is learned; set model.positions=rotary "
+        "or leave it out");
   CHECK(model("\"attention\": {\"qk_norm\": true, \"scores\": \"position\"}") ==
         "x.json:1  /model/attention/qk_norm: qk_norm acts on queries and keys, and attention by position has none; set scores=content or "
         "qk_norm=false");
-  CHECK(
-      model("\"parallel\": true") ==
-      "x.json:1  /model/parallel: parallel puts the feed-forward layer beside attention, and this model has none; set model.attention.heads "
-      "or parallel=false");
+  CHECK(model("\"parallel\": true") ==
+        "x.json:1  /model/parallel: parallel puts the feed-forward layer beside attention, and this model has none; set "
+        "model.attention.heads or parallel=false");
   CHECK(model("\"parallel\": true, \"attention\": {}, \"norm\": {\"kind\": \"rms\", \"placement\": \"post\"}") ==
         "x.json:1  /model/parallel: parallel has one norm before both layers, and norm.placement is post; set model.norm.placement=pre or "
         "parallel=false");

@@ -108,9 +108,8 @@ TEST_CASE("a relative text in a sweep starts at the study's file") {
 TEST_CASE("a wrong value in a sweep is reported where it stands") {
   CHECK(
       problems_in_study("{\"sweep\": {\n\"grid\": {\n\"model.blocks\": [1, 0],\n\"model.ffn.activation\": [\n\"relu\",\n\"gelo\"]}}}")
-          .find(
-              "s.json:3  /sweep/grid/model.blocks/1: 0 is out of range; expected between 1 and 256 (in variant blocks=0+activation=relu and 1 more)") !=
-      std::string::npos);
+          .find("s.json:3  /sweep/grid/model.blocks/1: 0 is out of range; expected between 1 and 256 (in variant blocks=0+activation=relu "
+                "and 1 more)") != std::string::npos);
   CHECK(problems_in_study("{\"sweep\": {\n\"grid\": {\n\"model.blocks\": [1],\n\"model.ffn.activation\": [\n\"relu\",\n\"gelo\"]}}}")
             .find("s.json:6  /sweep/grid/model.ffn.activation/1: unknown value \"gelo\"; did you mean \"gelu\"? ") == 0);
   CHECK(problems_in_study("{\"sweep\": {\n\"grid\": {\n\"model.fnn.d_ff\": [1]}}}") ==
@@ -140,12 +139,12 @@ TEST_CASE("a key and a value of a sweep are reported at their place in the file,
 
 TEST_CASE("a swept formula that has another one's name is refused where it stands, tuned or not") {
   const std::string sweep =
-      "{\"sweep\": {\"grid\": {\"model.ffn\": [\n{\"kind\": \"formula\", \"name\": \"maxout\"},\n{\"kind\": \"formula\", \"name\": \"reglu\", \"formula\": \"relu(x @ u) @ d\", "
-      "\"parameters\": {\"u\": [\"D\", \"F\"], \"d\": [\"F\", \"D\"]}}]}}";
+      "{\"sweep\": {\"grid\": {\"model.ffn\": [\n{\"kind\": \"formula\", \"name\": \"maxout\"},\n{\"kind\": \"formula\", \"name\": "
+      "\"reglu\", \"formula\": \"relu(x @ u) @ d\", \"parameters\": {\"u\": [\"D\", \"F\"], \"d\": [\"F\", \"D\"]}}]}}";
   for (const std::string tune : {"", ", \"tune\": {\"train.optimizer.lr\": [0.1, 0.2]}"})
-    CHECK(
-        problems_in_study(sweep + tune + "}") ==
-        "s.json:3  /sweep/grid/model.ffn/1/name: \"reglu\" is what another formula is called; choose a name of your own for this one (in variant ffn=reglu)");
+    CHECK(problems_in_study(sweep + tune + "}") ==
+          "s.json:3  /sweep/grid/model.ffn/1/name: \"reglu\" is what another formula is called; choose a name of your own for this one (in "
+          "variant ffn=reglu)");
 }
 
 TEST_CASE("problems of the base are reported once, not once per variant") {
@@ -198,7 +197,8 @@ TEST_CASE("variants whose names become equal get a hash of their values, whateve
 
 TEST_CASE("a key of a section that the sweep sets whole is refused, or swept within each of its values") {
   const std::string whole =
-      R"({"sweep": {"grid": {"model.ffn": [{"kind": "positionwise", "activation": "relu"}, {"kind": "positionwise", "activation": "gelu"}]}}})";
+      R"({"sweep": {"grid": {"model.ffn": [{"kind": "positionwise", "activation": "relu"},
+                                       {"kind": "positionwise", "activation": "gelu"}]}}})";
   CHECK(message<UsageError>([&] { study_from(whole, {"model.ffn.kind=gated"}); }) ==
         "override 'model.ffn.kind=gated' would have no effect: the sweep sets model.ffn whole");
   const std::string zipped = R"({"sweep": {"zip": [{"model.ffn": [{"kind": "gated"}], "seed": [1]}]}})";
@@ -247,10 +247,9 @@ TEST_CASE("a key of one kind that is swept in a grid with another kind is refuse
         expected + std::string("kind=positionwise+top_k=1 and 1 more)"));
   CHECK(problems_in_study(R"({"sweep": {"grid": {"model.ffn.top_k": [1, 2], "model.ffn.kind": ["positionwise", "moe"]}}})") ==
         expected + std::string("top_k=1+kind=positionwise and 1 more)"));
-  CHECK(
-      names(study_from(
-          R"({"sweep": {"grid": {"model.ffn.kind": ["moe"], "model.ffn.top_k": [1, 2]}, "include": [{"model.ffn.kind": "positionwise"}]}})")) ==
-      "kind=moe+top_k=1 kind=moe+top_k=2 kind=positionwise");
+  CHECK(names(study_from(
+            R"({"sweep": {"grid": {"model.ffn.kind": ["moe"], "model.ffn.top_k": [1, 2]},
+                        "include": [{"model.ffn.kind": "positionwise"}]}})")) == "kind=moe+top_k=1 kind=moe+top_k=2 kind=positionwise");
 }
 
 TEST_CASE("variants of include are compared whole unless a key is named") {
@@ -285,10 +284,9 @@ TEST_CASE("a width that is swept over the other way to say it replaces that") {
 
 TEST_CASE("a sweep that explodes is refused at once") {
   const auto start = std::chrono::steady_clock::now();
-  CHECK(
-      problems_in_study(
-          R"({"sweep": {"grid": {"model.blocks": {"range": [0, 10000, 1]}, "train.steps": {"range": [1, 10001, 1]}, "train.batch_size": {"range": [1, 10001, 1]}}}})") ==
-      "s.json:1  /sweep: more than 10000 variants");
+  CHECK(problems_in_study(
+            R"({"sweep": {"grid": {"model.blocks": {"range": [0, 10000, 1]}, "train.steps": {"range": [1, 10001, 1]},
+                                 "train.batch_size": {"range": [1, 10001, 1]}}}})") == "s.json:1  /sweep: more than 10000 variants");
   CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(1));
 }
 

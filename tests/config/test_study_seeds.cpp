@@ -1,4 +1,4 @@
-// The seeds of a study: a count, a list, or until the question is settled.
+// The seeds of a study: a count, a list, or a sequential design.
 #include <chrono>
 
 #include "config/helpers.hpp"
@@ -30,32 +30,32 @@ TEST_CASE("a study of more runs than can be planned is refused with the limit") 
   CHECK(study_from(R"({"seeds": 50000, "sweep": {"grid": {"model.ffn.activation": ["relu", "gelu"]}}})").seeds.size() == 50'000);
 }
 
-TEST_CASE("seeds until settled start with the first look and have limits") {
+TEST_CASE("sequential designs start with the first interim analysis and have limits") {
   const std::string sweep = R"("sweep": {"grid": {"model.ffn.activation": ["relu", "gelu"]}})";
   const auto study = study_from("{" + sweep + R"(, "seeds": {"until": "settled", "min": 12, "max": 200}})");
-  REQUIRE(study.growing.has_value());
-  CHECK(study.growing->min == 12);
-  CHECK(study.growing->max == 200);
+  REQUIRE(study.sequential_seeds.has_value());
+  CHECK(study.sequential_seeds->min == 12);
+  CHECK(study.sequential_seeds->max == 200);
   CHECK(study.seeds.size() == 8);
   CHECK(study.seeds.back() == 7);
   for (const char* seeds : {R"({"until": "settled"})", R"("auto")"}) {
     const auto defaults = study_from("{" + sweep + ", \"seeds\": " + seeds + "}");
-    REQUIRE(defaults.growing.has_value());
-    CHECK(defaults.growing->min == 8);
-    CHECK(defaults.growing->max == 100);
+    REQUIRE(defaults.sequential_seeds.has_value());
+    CHECK(defaults.sequential_seeds->min == 8);
+    CHECK(defaults.sequential_seeds->max == 100);
   }
   CHECK(study_from("{" + sweep + R"(, "seeds": {"until": "settled", "first": 500}})").seeds.back() == 507);
-  CHECK(!study_from("{" + sweep + R"(, "seeds": 3})").growing.has_value());
+  CHECK(!study_from("{" + sweep + R"(, "seeds": 3})").sequential_seeds.has_value());
 }
 
-TEST_CASE("seeds=auto on the command line is seeds until settled, and takes limits") {
+TEST_CASE("seeds=auto on the command line is a sequential design, and takes limits") {
   const std::string sweep = R"({"seeds": 3, "sweep": {"grid": {"model.ffn.activation": ["relu", "gelu"]}}})";
   const auto study = study_from(sweep, {"seeds=auto", "seeds.max=40"});
-  REQUIRE(study.growing.has_value());
-  CHECK(study.growing->max == 40);
+  REQUIRE(study.sequential_seeds.has_value());
+  CHECK(study.sequential_seeds->max == 40);
 }
 
-TEST_CASE("what is wrong with seeds until settled is said with its place") {
+TEST_CASE("what is wrong with a sequential design is said with its place") {
   const std::string sweep = R"("sweep": {"grid": {"model.ffn.activation": ["relu", "gelu"]}})";
   const auto problems = [&](const std::string& seeds) { return problems_in_study("{" + sweep + ", \"seeds\": " + seeds + "}"); };
   CHECK(problems(R"({"until": "done"})") == R"(s.json:1  /seeds/until: unknown value "done"; known: settled)");
@@ -70,10 +70,10 @@ TEST_CASE("what is wrong with seeds until settled is said with its place") {
   CHECK(problems(R"({"until": "settled", "max": 50001})") ==
         "s.json:1  /seeds: 2 variants and 50001 seeds are 100002 runs; a study has at most 100000");
   CHECK(problems_in_study(R"({"seeds": "auto"})") ==
-        "s.json:1  /seeds: one variant has nothing to settle; sweep a key, or give a number of seeds");
-  CHECK(
-      problems_in_study(
-          "{" + sweep +
-          R"(, "seeds": "auto", "compare": {"metric": "seconds_to_target"}, "train": {"target": {"metric": "val/loss", "at_most": 0.1}}})") ==
-      "s.json:1  /compare/metric: seconds have no verdict, so they never settle; compare steps_to_target, or give a number of seeds");
+        "s.json:1  /seeds: one variant has nothing to decide; sweep a key, or give a number of seeds");
+  CHECK(problems_in_study("{" + sweep +
+                          R"(, "seeds": "auto", "compare": {"metric": "seconds_to_target"},
+              "train": {"target": {"metric": "val/loss", "at_most": 0.1}}})") ==
+        "s.json:1  /compare/metric: seconds have no verdict, so they never come to an end; compare steps_to_target, or give a number of "
+        "seeds");
 }

@@ -5,7 +5,7 @@
 #include "ffn/base/error.hpp"
 #include "ffn/base/hash.hpp"
 #include "ffn/base/random.hpp"
-#include "ffn/base/utf8.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/data/corpus.hpp"
 #include "ffn/data/task.hpp"
 #include "support/catch_plain.hpp"

@@ -54,9 +54,8 @@ TEST_CASE("an identity is of what differs from the defaults") {
   config.model.ffn = MoeConfig();
   std::get<MoeConfig>(config.model.ffn).router = SigmoidTopKConfig();
   config.train.optimizer = SgdConfig();
-  CHECK(
-      dump_json(identity_json(config, "")) ==
-      R"({"model.ffn.kind":"moe","model.ffn[moe].d_ff":128,"model.ffn[moe].router.kind":"sigmoid_top_k","seed":0,"train.optimizer.kind":"sgd"})");
+  CHECK(dump_json(identity_json(config, "")) == R"({"model.ffn.kind":"moe","model.ffn[moe].d_ff":128,)"
+                                                R"("model.ffn[moe].router.kind":"sigmoid_top_k","seed":0,"train.optimizer.kind":"sgd"})");
 }
 
 TEST_CASE("an empty lr_scale and a sequence's name do not count") {

@@ -406,7 +406,8 @@ TEST_CASE("columns called fixed and per_seed are columns as others") {
 // Ages and colors with gaps, and one row without its answer.
 TableConfig with_gaps(const std::string& missing) {
   auto config = table_of(
-      "age,color,y,fold\n1,red,10,train\nNA,blue,20,train\n3,,30,train\n5,red,,train\n,red,50,validation\n6,blue,0,validation\n7,blue,4,train\n",
+      "age,color,y,fold\n1,red,10,train\nNA,blue,20,train\n3,,30,train\n"
+      "5,red,,train\n,red,50,validation\n6,blue,0,validation\n7,blue,4,train\n",
       "", "y");
   config.split = "fold";
   config.missing = missing;

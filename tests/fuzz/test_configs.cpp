@@ -1,6 +1,6 @@
 // Damaged configs: an error for the user or a config that can be written again, never anything else.
 #include "config/helpers.hpp"
-#include "ffn/base/utf8.hpp"
+#include "ffn/base/text.hpp"
 #include "fuzz/damage.hpp"
 #include "support/catch_plain.hpp"
 

@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "base/helpers.hpp"
-#include "ffn/base/utf8.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/data/corpus.hpp"
 #include "ffn/inspect/examples.hpp"
 #include "ffn/inspect/patterns.hpp"

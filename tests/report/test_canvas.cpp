@@ -2,7 +2,7 @@
 #include <cmath>
 #include <map>
 
-#include "ffn/base/utf8.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/report/canvas.hpp"
 #include "support/catch_plain.hpp"
 

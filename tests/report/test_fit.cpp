@@ -1,7 +1,7 @@
 #include <sstream>
 
-#include "ffn/base/utf8.hpp"
-#include "ffn/report/fit.hpp"
+#include "ffn/base/text.hpp"
+#include "ffn/report/layout.hpp"
 #include "ffn/report/terminal.hpp"
 #include "support/catch_plain.hpp"
 
@@ -20,16 +20,16 @@ Table wide() {
 }  // namespace
 
 TEST_CASE("a table that has room is a table") {
-  CHECK(fitted(wide(), 200, false) == wide().terminal_text(false));
-  CHECK(fitted(wide(), 0, false) == wide().terminal_text(false));
-  CHECK(fits(wide(), 113));
+  CHECK(laid_out(wide(), 200, false) == wide().terminal_text(false));
+  CHECK(laid_out(wide(), 0, false) == wide().terminal_text(false));
+  CHECK(has_room(wide(), 113));
 }
 
 TEST_CASE("the widest column of words goes on in the lines below") {
   Table table({{"name"}, {"runs", Align::right}, {"what it is"}});
   table.add_row({"relu", "20", "the larger of its input and nothing"});
   table.add_row({"gelu", "3", "smooth"});
-  CHECK(fitted(table, 32, false) ==
+  CHECK(laid_out(table, 32, false) ==
         "name  runs  what it is\n"
         "relu    20  the larger of its\n"
         "            input and nothing\n"
@@ -48,9 +48,9 @@ TEST_CASE("a table without room is a paragraph a row, each cell whole behind the
       "neuron: 0.31   cos: −0.12   x\n"
       "  towards:\n"
       "  activation_of_many_parts\n";
-  CHECK_FALSE(fits(table, 30));
-  CHECK(fitted(table, 30, false) == text);
-  CHECK(fitted(table, 30, true).substr(0, 21) == "\033[1mneuron: 0.84\033[0m\n");
+  CHECK_FALSE(has_room(table, 30));
+  CHECK(laid_out(table, 30, false) == text);
+  CHECK(laid_out(table, 30, true).substr(0, 21) == "\033[1mneuron: 0.84\033[0m\n");
 }
 
 TEST_CASE("a number is never broken and no line is wider, whatever the width") {
@@ -59,7 +59,7 @@ TEST_CASE("a number is never broken and no line is wider, whatever the width") {
   table.add_row({"relu", "+1.0 (+0.5, +2.0]", "34", "< 0.1 %", "␣or␣ (3)  4.8"});
   table.add_row({"relu+lr=1e_200", "×2.2e+47", "34", "< 0.1 %", ""});
   for (int width = 28; width <= 130; ++width) {
-    const auto text = fitted(table, width, false);
+    const auto text = laid_out(table, width, false);
     INFO(width << "\n" << text);
     CHECK(widest_line(text) <= width);
     for (const char* number : {"−12.5 [−15.0,", "−10.0)", "1,234,567", "13.7 %", "+1.0 (+0.5,", "+2.0]", "−0.46", "0.72", "4.8",

@@ -1,7 +1,7 @@
 // Intervals as bars on one axis.
 #include <cmath>
 
-#include "ffn/base/utf8.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/report/interval_bar.hpp"
 #include "support/catch_plain.hpp"
 

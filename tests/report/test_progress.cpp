@@ -2,7 +2,7 @@
 #include <limits>
 #include <sstream>
 
-#include "ffn/base/utf8.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/report/progress.hpp"
 #include "support/catch_plain.hpp"
 

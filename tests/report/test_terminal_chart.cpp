@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ffn/base/utf8.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/report/terminal_chart.hpp"
 #include "support/catch_plain.hpp"
 

@@ -1,4 +1,4 @@
-// Seeds until settled: golden values, closed family and extension. Error rates: test_sequential_rates.cpp.
+// Sequential designs: golden values, closed family and extension. Error rates: test_sequential_rates.cpp.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -23,10 +23,10 @@ std::vector<double> first_of(const std::vector<double>& d, std::size_t n) {
   return {d.begin(), d.begin() + static_cast<std::ptrdiff_t>(n)};
 }
 
-std::vector<InterimAnalysis> golden_looks(const std::vector<double>& d, double alpha, std::size_t maximum, const TestRule& rule,
-                                          const std::vector<std::size_t>& looks = {8, 12, 16}, Side side = Side::both) {
+std::vector<InterimAnalysis> golden_analyses(const std::vector<double>& d, double alpha, std::size_t maximum, const TestRule& rule,
+                                             const std::vector<std::size_t>& analyses = {8, 12, 16}, Side side = Side::both) {
   const auto spent = [=](std::size_t n) { return spent_alpha(alpha, n, maximum); };
-  return sequential_test(first_of(d, looks.back()), looks, spent, SignPaths::all(looks.back()), side, rule);
+  return sequential_test(first_of(d, analyses.back()), analyses, spent, SignPaths::all(analyses.back()), side, rule);
 }
 
 /// `allowed` and `crossed` out of 2^n; a negative threshold: none.
@@ -51,7 +51,7 @@ SequentialDesign design(std::size_t maximum, double min_effect = 0) {
 
 }  // namespace
 
-TEST_CASE("looks grow by a half or a third and hold every declared maximum") {
+TEST_CASE("analyses grow by a half or a third and hold every declared maximum") {
   CHECK(interim_sample_sizes({50}) == std::vector<std::size_t>{8, 12, 16, 24, 32, 48, 50});
   CHECK(interim_sample_sizes({200}) == std::vector<std::size_t>{8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 200});
   CHECK(interim_sample_sizes({50, 100}) == std::vector<std::size_t>{8, 12, 16, 24, 32, 48, 50, 64, 96, 100});
@@ -79,34 +79,34 @@ TEST_CASE("what may be spent agrees with the golden values and never reaches alp
 }
 
 TEST_CASE("means cross as in the golden values") {
-  const auto looks = golden_looks(kD, .05, 50, by_mean);
-  check_analysis(looks[0], 2, 2, 1.57, 1.25, false);
-  check_analysis(looks[1], 63, 62, 2.22, 2.38, true);
-  check_analysis(looks[2], 1292, 1274, 2.59, 3.15, false);
-  const auto slow = golden_looks(kD, .05, 100, by_mean);
+  const auto analyses = golden_analyses(kD, .05, 50, by_mean);
+  check_analysis(analyses[0], 2, 2, 1.57, 1.25, false);
+  check_analysis(analyses[1], 63, 62, 2.22, 2.38, true);
+  check_analysis(analyses[2], 1292, 1274, 2.59, 3.15, false);
+  const auto slow = golden_analyses(kD, .05, 100, by_mean);
   check_analysis(slow[0], 1, 0, -1, 1.25, false);
   check_analysis(slow[1], 34, 32, 2.24, 2.38, true);
   check_analysis(slow[2], 716, 716, 2.67, 3.15, false);
-  const auto tied = golden_looks(kE, .05, 50, by_mean);
+  const auto tied = golden_analyses(kE, .05, 50, by_mean);
   check_analysis(tied[0], 2, 0, -1, -1, false);
   check_analysis(tied[1], 63, 40, .18, .12, false);
   check_analysis(tied[2], 1292, 928, .25, .23, false);
 }
 
 TEST_CASE("a third of the level crosses as in the golden values") {
-  const auto looks = golden_looks(kD, .05 / 3, 50, by_mean, {8, 12, 16, 20});
-  check_analysis(looks[0], 0, 0, -1, -1, false, 20);
-  check_analysis(looks[1], 21, 18, 2.36, 2.38, true, 20);
-  check_analysis(looks[2], 430, 428, 2.79, -1, false, 20);
-  check_analysis(looks[3], 8228, 8108, 3.01, -1, false, 20);
+  const auto analyses = golden_analyses(kD, .05 / 3, 50, by_mean, {8, 12, 16, 20});
+  check_analysis(analyses[0], 0, 0, -1, -1, false, 20);
+  check_analysis(analyses[1], 21, 18, 2.36, 2.38, true, 20);
+  check_analysis(analyses[2], 430, 428, 2.79, -1, false, 20);
+  check_analysis(analyses[3], 8228, 8108, 3.01, -1, false, 20);
 }
 
 TEST_CASE("ranks cross as in the golden values") {
-  const auto looks = golden_looks(kD, .05, 50, by_ranks);
-  check_analysis(looks[0], 2, 2, 36, 28, false);
-  check_analysis(looks[1], 63, 56, 66, 70, true);
-  check_analysis(looks[2], 1292, 1288, 98, 122, false);
-  const auto tied = golden_looks(kE, .05, 50, by_ranks);
+  const auto analyses = golden_analyses(kD, .05, 50, by_ranks);
+  check_analysis(analyses[0], 2, 2, 36, 28, false);
+  check_analysis(analyses[1], 63, 56, 66, 70, true);
+  check_analysis(analyses[2], 1292, 1288, 98, 122, false);
+  const auto tied = golden_analyses(kE, .05, 50, by_ranks);
   check_analysis(tied[0], 2, 0, -1, -1, false);
   check_analysis(tied[1], 63, 40, 50, 33, false);
   check_analysis(tied[2], 1292, 1264, 78, 78, true);
@@ -116,7 +116,7 @@ TEST_CASE("equivalence crosses as in the golden values") {
   const auto crossing = [](double margin, double sign) {
     std::vector<double> shifted;
     for (const double d : kQ) shifted.push_back(margin + sign * d);
-    for (const InterimAnalysis& analysis : golden_looks(shifted, .05, 50, by_mean, {8, 12, 16}, Side::upper))
+    for (const InterimAnalysis& analysis : golden_analyses(shifted, .05, 50, by_mean, {8, 12, 16}, Side::upper))
       if (analysis.observed_crosses) return analysis.num_seeds;
     return std::size_t{0};
   };
@@ -127,17 +127,17 @@ TEST_CASE("equivalence crosses as in the golden values") {
 }
 
 TEST_CASE("drawn paths agree with all of them") {
-  // 99,999 of the 65,536 patterns: shares within Monte-Carlo error, and the verdict at the same look.
+  // 99,999 of the 65,536 patterns: shares within Monte-Carlo error, and the verdict at the same analysis.
   SequentialDesign mean = design(50);
   mean.rule = by_mean;
   const auto verdict = judge_sequentially({first_of(kD, 16)}, mean).front();
   CHECK(verdict.verdict == Verdict::better);
   CHECK(verdict.different == 12);
-  CHECK(verdict.looked_at == 16);
-  const auto looks = sequential_test(
+  CHECK(verdict.num_analysed == 16);
+  const auto analyses = sequential_test(
       first_of(kD, 16), {8, 12, 16}, [](std::size_t n) { return spent_alpha(.05, n, 50); }, SignPaths::drawn(), Side::both, by_mean);
-  CHECK(static_cast<double>(looks[1].crossed) / 1e5 == Approx(62.0 / 4096).margin(.0015));
-  CHECK(static_cast<double>(looks[2].crossed) / 1e5 == Approx(1274.0 / 65536).margin(.0005));
+  CHECK(static_cast<double>(analyses[1].crossed) / 1e5 == Approx(62.0 / 4096).margin(.0015));
+  CHECK(static_cast<double>(analyses[2].crossed) / 1e5 == Approx(1274.0 / 65536).margin(.0005));
   const auto equivalent = judge_sequentially({kQ}, design(50, .03)).front();
   CHECK(equivalent.verdict == Verdict::no_meaningful_difference);
   CHECK(equivalent.negligible == 12);
@@ -161,14 +161,14 @@ TEST_CASE("paths are the same in every program and for every number of seeds") {
   for (std::size_t path = 0; path < 256; ++path) CHECK((all[path] & 255u) == path);
 }
 
-TEST_CASE("a verdict depends on nothing but differences, maxima and looks") {
+TEST_CASE("a verdict depends on nothing but differences, maxima and analyses") {
   const SequentialDesign mean = design(50);
-  // Seeds beyond a look change nothing of what was said at it; what stood stands.
+  // Seeds beyond an analysis change nothing of what was said at it; what stood stands.
   for (const std::size_t n : {12u, 15u, 16u, 20u}) CHECK(judge_sequentially({first_of(kD, n)}, mean).front().different == 12);
   CHECK(judge_sequentially({first_of(kD, 11)}, mean).front().verdict == Verdict::undecided);
-  CHECK(judge_sequentially({first_of(kD, 11)}, mean).front().looked_at == 8);
+  CHECK(judge_sequentially({first_of(kD, 11)}, mean).front().num_analysed == 8);
   CHECK(judge_sequentially({first_of(kD, 7)}, mean).front().verdict == Verdict::too_few_seeds);
-  // The first maximum counts for ever: raising it changes no look up to it.
+  // The first maximum counts for ever: raising it changes no analysis up to it.
   SequentialDesign raised = mean;
   raised.maxima = {50, 200};
   CHECK(judge_sequentially({first_of(kD, 20)}, raised).front().different == 12);
@@ -217,16 +217,16 @@ TEST_CASE("a margin between rounded values is crossed when that of whole numbers
   }
 }
 
-TEST_CASE("a run without a value counts worst and moves its look to ranks") {
+TEST_CASE("a run without a value counts worst and moves its analysis to ranks") {
   std::vector<double> d(12, 1.0);
   for (std::size_t i = 0; i < d.size(); ++i) d[i] += .1 * static_cast<double>(i);
   d[9] = kInfinity;
   d[10] = kNone;
-  const auto looks = sequential_test(
+  const auto analyses = sequential_test(
       d, {8, 12}, [](std::size_t n) { return spent_alpha(.05, n, 50); }, SignPaths::all(12));
-  CHECK(looks[0].test == PairedTest::sign_flip_of_mean);
-  CHECK(looks[1].test == PairedTest::signed_rank);
-  CHECK(looks[1].observed == 66);  // ranks 1 … 11, the pair without any value left out
+  CHECK(analyses[0].test == PairedTest::sign_flip_of_mean);
+  CHECK(analyses[1].test == PairedTest::signed_rank);
+  CHECK(analyses[1].observed == 66);  // ranks 1 … 11, the pair without any value left out
   d[3] = -kInfinity;
   CHECK(sequential_test(
             d, {8, 12}, [](std::size_t n) { return spent_alpha(.05, n, 50); }, SignPaths::all(12))[0]
@@ -326,7 +326,7 @@ TEST_CASE("an interval by ranks lies around the typical difference, not around a
   CHECK(endless.high == kInfinity);
 }
 
-TEST_CASE("the first look at which anything can be said depends on maximum and family") {
+TEST_CASE("the first interim analysis at which anything can be said depends on maximum and family") {
   SequentialDesign plan = design(50);
   CHECK(first_possible_verdict(plan) == 8);
   plan.maxima = {100};

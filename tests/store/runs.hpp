@@ -1,7 +1,7 @@
 // Runs and results to write down, made by hand.
 #pragma once
 
-#include "ffn/train/interface.hpp"
+#include "ffn/train/run_result.hpp"
 
 inline ffn::RunConfig small_run(std::int64_t seed = 0) {
   ffn::RunConfig config;

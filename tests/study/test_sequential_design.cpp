@@ -27,17 +27,17 @@ std::string refusal(const std::string& json, const ScratchDirectory& scratch) {
 }  // namespace
 
 TEST_CASE("interim analyses begin with min and end with max, within what was declared") {
-  SequentialSeeds growing;
-  growing.max = 30;
+  SequentialSeeds seeds;
+  seeds.max = 30;
   const SequentialRecord fresh{{30}, 1, {}};
-  CHECK(first_analysis(growing, fresh) == 8);
-  CHECK(last_analysis(growing, fresh) == 30);
-  CHECK(first_analysis(growing, {{30}, 1, {8, 12, 16}}) == 16);
-  growing.min = 10;
-  CHECK(first_analysis(growing, fresh) == 12);
-  growing.max = 20;  // below what was declared: the last that fits
-  CHECK(last_analysis(growing, fresh) == 16);
-  CHECK(last_analysis(growing, {{30}, 1, {8, 24}}) == 24);
+  CHECK(first_analysis(seeds, fresh) == 8);
+  CHECK(last_analysis(seeds, fresh) == 30);
+  CHECK(first_analysis(seeds, {{30}, 1, {8, 12, 16}}) == 16);
+  seeds.min = 10;
+  CHECK(first_analysis(seeds, fresh) == 12);
+  seeds.max = 20;  // below what was declared: the last at or below it
+  CHECK(last_analysis(seeds, fresh) == 16);
+  CHECK(last_analysis(seeds, {{30}, 1, {8, 24}}) == 24);
 }
 
 TEST_CASE("a sequential design is read with the seeds of its first analysis") {
@@ -75,7 +75,7 @@ TEST_CASE("another question than that of the interim analyses is refused with wh
   train(design(kAuto), request_of(scratch, engine));
   CHECK(refusal(design(kAuto, "val/accuracy"), scratch).find("compare.metric: \"val/loss\" → \"val/accuracy\"") != std::string::npos);
   CHECK(refusal(design(R"({"until": "settled", "max": 16, "first": 3})"), scratch).find("seeds.first: 0 → 3") != std::string::npos);
-  CHECK(refusal(design("20"), scratch).find("adds seeds until settled") != std::string::npos);
+  CHECK(refusal(design("20"), scratch).find("adds seeds until decided") != std::string::npos);
 }
 
 TEST_CASE("seeds of a fixed number leave no error for interim analyses") {

@@ -153,7 +153,7 @@ TEST_CASE("a study whose tuning failed is not judged") {
   CHECK_FALSE(trained.outcome.failed.empty());
 }
 
-TEST_CASE("a sequential design ends with the interim analysis that settles it, and undecided at its maximum") {
+TEST_CASE("a sequential design ends with the interim analysis that decides it, and undecided at its maximum") {
   struct Counting final : StudyObserver {
     std::vector<std::size_t> analyses;
     void interim_analysis(const Comparison&, std::size_t seeds) override { analyses.push_back(seeds); }

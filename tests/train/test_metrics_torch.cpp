@@ -3,7 +3,7 @@
 // weight or not at all, shows here.
 #include "cases.hpp"
 #include "ffn/base/random.hpp"
-#include "ffn/base/utf8.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/config/parameters.hpp"
 #include "ffn/layers/loss_torch.hpp"
 #include "ffn/layers/network_torch.hpp"

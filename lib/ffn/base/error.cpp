@@ -2,7 +2,7 @@
 
 #include <new>
 
-#include "ffn/base/utf8.hpp"
+#include "ffn/base/text.hpp"
 
 namespace ffn {
 

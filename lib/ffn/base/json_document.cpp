@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "ffn/base/files.hpp"
-#include "ffn/base/utf8.hpp"
+#include "ffn/base/text.hpp"
 
 namespace ffn {
 

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "ffn/base/json_document.hpp"
-#include "ffn/base/utf8.hpp"
+#include "ffn/base/text.hpp"
 
 namespace ffn {
 

@@ -10,7 +10,7 @@
 #include "ffn/base/error.hpp"
 #include "ffn/base/files.hpp"
 #include "ffn/base/json.hpp"
-#include "ffn/base/suggest.hpp"
+#include "ffn/base/text.hpp"
 
 namespace ffn {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <cstdio>
 
-#include "ffn/base/utf8.hpp"
+#include "ffn/base/text.hpp"
 
 namespace ffn {
 

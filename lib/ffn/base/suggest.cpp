@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include "ffn/base/text.hpp"
+
 namespace ffn {
 
 size_t edit_distance(const std::string& a, const std::string& b) {
@@ -57,15 +59,6 @@ std::string did_you_mean(const std::string& typed, const std::vector<std::string
   if (!ending.empty()) return "; did you mean " + join(ending, " or ") + "?";
   const auto name = nearest(typed, names);
   return name.empty() ? "" : "; did you mean \"" + name + "\"?";
-}
-
-std::string join(const std::vector<std::string>& words, const std::string& separator) {
-  std::string out;
-  for (const auto& word : words) {
-    if (!out.empty()) out += separator;
-    out += word;
-  }
-  return out;
 }
 
 }  // namespace ffn

@@ -16,7 +16,4 @@ std::string nearest(const std::string& typed, const std::vector<std::string>& na
 /// `; did you mean "x"?` or "". Names that end in what was typed behind a slash are all named: "loss" is train/loss or val/loss.
 std::string did_you_mean(const std::string& typed, const std::vector<std::string>& names);
 
-/// "a, b, c".
-std::string join(const std::vector<std::string>& words, const std::string& separator = ", ");
-
 }  // namespace ffn

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ffn/base/suggest.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/compare/each.hpp"
 #include "ffn/compare/note.hpp"
 #include "ffn/compare/run_keys.hpp"
@@ -79,7 +79,7 @@ void withhold_exact_verdicts(const std::vector<FoundRun>& runs, Comparison& c) {
     if (a.values.empty() || b.values.empty()) return;
     const double of_a = most[a.runs.at(0).path.parent_path().string()], of_b = most[b.runs.at(0).path.parent_path().string()];
     const auto& effect = pair.paired.effect;
-    if (!is_settled(pair) || !effect || !(of_a > 0 && of_b > 0)) return;
+    if (!is_decided(pair) || !effect || !(of_a > 0 && of_b > 0)) return;
     const auto knows_all = [](const GroupResult& g, double all) {
       return *std::min_element(g.values.begin(), g.values.end()) >= kAll * all;
     };

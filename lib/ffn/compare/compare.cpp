@@ -9,6 +9,7 @@
 #include "ffn/base/json_document.hpp"
 #include "ffn/base/side_by_side.hpp"
 #include "ffn/base/suggest.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/compare/cautions.hpp"
 #include "ffn/compare/contrasts.hpp"
 #include "ffn/compare/each.hpp"
@@ -406,10 +407,10 @@ Comparison compare_runs(std::vector<FoundRun> found, const CompareRequest& reque
                      "compare fewer values, split the study, or choose a larger alpha");
   }
   // Studies of earlier versions may have looked at tables sequentially: their seeds were no replicates then, either.
-  auto fitting = request;
-  if (out.splits_rows) fitting.sequential.reset();
-  const auto& sequential = fitting.sequential;
-  out.facets = facets_of(cells, values, metric, scale, options, fitting, judged);
+  auto applicable = request;
+  if (out.splits_rows) applicable.sequential.reset();
+  const auto& sequential = applicable.sequential;
+  out.facets = facets_of(cells, values, metric, scale, options, applicable, judged);
   add_contrasts(contrasts, cells, metric, scale, options, out);
   judge_all(out, options.comparisons);
   if (sequential) judge_sequentially(out, *sequential, scale);

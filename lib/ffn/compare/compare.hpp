@@ -145,7 +145,7 @@ struct ContrastResult {
 };
 
 /// Whether it has a verdict.
-bool is_settled(const PairResult& pair);
+bool is_decided(const PairResult& pair);
 
 /// Runs that agree in every other key that varies.
 struct Facet {

@@ -5,7 +5,7 @@
 
 #include "ffn/base/error.hpp"
 #include "ffn/base/json_document.hpp"
-#include "ffn/base/suggest.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/compare/note.hpp"
 #include "ffn/stats/paired.hpp"
 

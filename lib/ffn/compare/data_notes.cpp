@@ -6,7 +6,7 @@
 
 #include "ffn/base/error.hpp"
 #include "ffn/base/marked_names.hpp"
-#include "ffn/base/suggest.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/compare/each.hpp"
 #include "ffn/compare/note.hpp"
 #include "ffn/compare/notes.hpp"

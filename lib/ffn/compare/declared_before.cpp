@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "ffn/base/error.hpp"
-#include "ffn/base/suggest.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/compare/each.hpp"
 #include "ffn/compare/expect.hpp"
 #include "ffn/config/json_writer.hpp"
@@ -81,7 +81,7 @@ void qualify_study(Comparison& c, const CompareConfig& asked, const fs::path& st
     return reasons.push_back("runs that belong to no study's plan");
   const std::string other = differing(c, asked, file);
   c.history.is_repeatable = other.empty();
-  if (file.sequential && !c.sequential) reasons.push_back("this study adds seeds until its own question is settled");
+  if (file.sequential && !c.sequential) reasons.push_back("this study adds seeds until its own question is decided");
   if (!other.empty()) reasons.push_back("other question than declared: " + other);
   if (!is_whole(runs, file)) reasons.push_back("a part of the study");
   if (const auto pending = num_pending(c); pending > 0 && !c.sequential)

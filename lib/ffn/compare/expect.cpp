@@ -8,6 +8,7 @@
 
 #include "ffn/base/error.hpp"
 #include "ffn/base/suggest.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/compare/each.hpp"
 #include "ffn/compare/shown_names.hpp"
 
@@ -94,7 +95,7 @@ class Judge {
         if (!check_.contains(key)) continue;
         // "Not worse" is shown by another verdict: neither doubt nor too few seeds is one.
         const bool is_it = text_or_json(check_[key]) == found, wanted = std::string(key) == "verdict";
-        if (!is_it && !is_settled(pair)) note(ClaimOutcome::not_shown);
+        if (!is_it && !is_decided(pair)) note(ClaimOutcome::not_shown);
         else note(is_it == wanted ? ClaimOutcome::holds : ClaimOutcome::refuted);
       }
       return;

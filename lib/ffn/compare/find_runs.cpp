@@ -8,7 +8,7 @@
 #include "ffn/base/files.hpp"
 #include "ffn/base/marked_names.hpp"
 #include "ffn/base/side_by_side.hpp"
-#include "ffn/base/suggest.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/compare/compare.hpp"
 #include "ffn/compare/note.hpp"
 #include "ffn/compare/run_keys.hpp"

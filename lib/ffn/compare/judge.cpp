@@ -7,7 +7,7 @@
 
 #include "ffn/base/files.hpp"
 #include "ffn/base/hash.hpp"
-#include "ffn/base/suggest.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/compare/expect.hpp"
 #include "ffn/compare/looks.hpp"
 #include "ffn/compare/run_keys.hpp"
@@ -297,7 +297,8 @@ JudgeAnswer judge_files(const JudgeQuestion& question) {
   if (!reason.empty()) {
     c.history.qualification = reason + ": suggestive.";
     c.history.way_out =
-        "Fresh runs in a new file give a sure answer, looked at once, or as often as you like with --design settled --max 40 declared first.";
+        "Fresh runs in a new file give a sure answer, looked at once, or as often as you like with --design settled --max 40 declared "
+        "first.";
   }
   if (design && c.sequential && c.sequential->open > 0) {
     const auto done = c.sequential->sample_sizes.empty() ? 0 : c.sequential->sample_sizes.back();

@@ -6,7 +6,6 @@
 
 #include "ffn/base/files.hpp"
 #include "ffn/base/hash.hpp"
-#include "ffn/base/suggest.hpp"
 #include "ffn/store/run_record.hpp"
 #include "ffn/store/study_file.hpp"
 

@@ -74,8 +74,8 @@ constexpr Note kBaseline{"without a model, the {} of the training rows {} {} {} 
 constexpr Note kKnown{"known of the task {}: {}"};
 constexpr Note kSameRows{"verdicts are about the {}: seeds {}"};
 constexpr Note kSplits{
-    "seeds draw other splits of the {}, which are no replicates: the test adds {}, the held-out rows per training row, to 1/seeds (Nadeau & "
-    "Bengio 2003), so {}. ± is over splits of these rows"};
+    "seeds draw other splits of the {}, which are no replicates: the test adds {}, the held-out rows per training row, to 1/seeds (Nadeau "
+    "& Bengio 2003), so {}. ± is over splits of these rows"};
 constexpr Note kSameStart{
     "all seeds of a variant start from the same weights: verdicts are about training from {}, not from another start"};
 constexpr Note kOverfitted{

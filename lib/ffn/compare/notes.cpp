@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <set>
 
-#include "ffn/base/suggest.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/compare/each.hpp"
 #include "ffn/compare/note.hpp"
 #include "ffn/compare/run_keys.hpp"

@@ -5,6 +5,7 @@
 
 #include "ffn/base/error.hpp"
 #include "ffn/base/suggest.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/compare/run_keys.hpp"
 #include "ffn/config/metrics.hpp"
 

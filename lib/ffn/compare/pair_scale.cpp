@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "ffn/base/error.hpp"
-#include "ffn/base/suggest.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/compare/each.hpp"
 #include "ffn/compare/note.hpp"
 #include "ffn/compare/shown_names.hpp"

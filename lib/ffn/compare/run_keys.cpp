@@ -8,6 +8,7 @@
 
 #include "ffn/base/error.hpp"
 #include "ffn/base/suggest.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/compare/note.hpp"
 
 namespace ffn {

@@ -10,7 +10,7 @@
 
 #include "ffn/base/files.hpp"
 #include "ffn/base/suggest.hpp"
-#include "ffn/base/utf8.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/data/table_cells.hpp"
 
 namespace ffn {

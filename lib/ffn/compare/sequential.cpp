@@ -38,22 +38,22 @@ void set_interval(PairResult& pair, const stats::Interval& interval) {
 }
 
 void note_waiting_seeds(const std::vector<PairResult*>& pairs, Comparison& c) {
-  std::size_t waiting = 0, looked_at = 0;
+  std::size_t waiting = 0, num_analysed = 0;
   for (const auto* pair : pairs) {
     if (pair->waiting_seeds >= waiting) {
       waiting = pair->waiting_seeds;
-      looked_at = pair->sequential->looked_at;
+      num_analysed = pair->sequential->num_analysed;
     }
   }
-  if (waiting > 0 && looked_at > 0) add_note(note::kWaiting, {std::to_string(looked_at), std::to_string(waiting)}, c);
+  if (waiting > 0 && num_analysed > 0) add_note(note::kWaiting, {std::to_string(num_analysed), std::to_string(waiting)}, c);
 }
 
 }  // namespace
 
 std::size_t seeds_analysed(const SequentialRequest& request, std::size_t finished) {
   std::size_t last = 0;
-  for (const std::size_t look : stats::interim_sample_sizes(request.maxima)) {
-    if (look <= finished) last = look;
+  for (const std::size_t size : stats::interim_sample_sizes(request.maxima)) {
+    if (size <= finished) last = size;
   }
   return last == 0 ? finished : last;
 }
@@ -71,22 +71,22 @@ void judge_sequentially(Comparison& c, const SequentialRequest& request, const P
   const auto verdicts = stats::judge_sequentially(advantages, design);
 
   c.sequential = SequentialProgress{request.maxima, design.comparisons, {}, 0};
-  std::size_t settled = 0, looked_at = 0;
+  std::size_t decided = 0, num_analysed = 0;
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     pairs[i]->sequential = verdicts[i];
     auto& judgement = pairs[i]->judgement;
     judgement.verdict = verdicts[i].verdict;
-    if (verdicts[i].looked_at == request.maxima.back() && !is_settled(*pairs[i]) && stats::is_same_with_every_seed(pairs[i]->paired))
+    if (verdicts[i].num_analysed == request.maxima.back() && !is_decided(*pairs[i]) && stats::is_same_with_every_seed(pairs[i]->paired))
       judgement.verdict = stats::Verdict::same;
     judgement.comparisons = design.comparisons;
     judgement.seeds_for_verdict = stats::first_possible_verdict(design);
     judgement.chances.clear();  // of fresh studies: this one goes on
-    settled += is_settled(*pairs[i]);
-    looked_at = std::max(looked_at, verdicts[i].looked_at);
+    decided += is_decided(*pairs[i]);
+    num_analysed = std::max(num_analysed, verdicts[i].num_analysed);
   }
-  c.sequential->open = c.num_comparisons - std::min(c.num_comparisons, settled);
-  for (const std::size_t look : stats::interim_sample_sizes(request.maxima)) {
-    if (look <= looked_at) c.sequential->sample_sizes.push_back(look);
+  c.sequential->open = c.num_comparisons - std::min(c.num_comparisons, decided);
+  for (const std::size_t size : stats::interim_sample_sizes(request.maxima)) {
+    if (size <= num_analysed) c.sequential->sample_sizes.push_back(size);
   }
   note_waiting_seeds(pairs, c);
   if (request.verdicts_only) return;
@@ -96,7 +96,7 @@ void judge_sequentially(Comparison& c, const SequentialRequest& request, const P
   });
 }
 
-bool is_settled(const PairResult& pair) {
+bool is_decided(const PairResult& pair) {
   const auto verdict = pair.judgement.verdict;
   return verdict != stats::Verdict::undecided && verdict != stats::Verdict::too_few_seeds;
 }
@@ -111,7 +111,7 @@ std::string sequential_sentence(const Comparison& c, const PairResult& pair) {
     return verdict + "the first interim analysis is at " + std::to_string(stats::kFirstSampleSize) + " seeds" + limits;
   const auto& at = pair.judgement.verdict == stats::Verdict::no_meaningful_difference ? v.negligible : v.different;
   return verdict +
-         (at ? "since the interim analysis at " + std::to_string(*at) : "at the interim analysis at " + std::to_string(v.looked_at)) +
+         (at ? "since the interim analysis at " + std::to_string(*at) : "at the interim analysis at " + std::to_string(v.num_analysed)) +
          " seeds" + limits;
 }
 

@@ -4,7 +4,7 @@
 #include <set>
 #include <sstream>
 
-#include "ffn/base/suggest.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/compare/run_keys.hpp"
 
 namespace ffn {

@@ -7,8 +7,7 @@
 #include <sstream>
 
 #include "ffn/base/files.hpp"
-#include "ffn/base/suggest.hpp"
-#include "ffn/base/utf8.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/compare/event_files.hpp"
 #include "ffn/data/csv.hpp"
 #include "ffn/data/table_cells.hpp"

@@ -5,6 +5,7 @@
 
 #include "ffn/base/files.hpp"
 #include "ffn/base/suggest.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/config/trained_activation.hpp"
 #include "ffn/formula/activation_formula.hpp"
 #include "ffn/formula/formula.hpp"

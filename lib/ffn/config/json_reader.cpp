@@ -9,7 +9,7 @@
 
 #include "ffn/base/files.hpp"
 #include "ffn/base/suggest.hpp"
-#include "ffn/base/utf8.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/config/names.hpp"
 #include "ffn/config/schema.hpp"
 

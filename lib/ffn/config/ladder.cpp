@@ -31,6 +31,12 @@ bool ascends(const std::vector<JsonValue>& sizes) {
 
 }  // namespace
 
+std::string name_without_size(const std::string& variant, const std::string& key) {
+  const auto at = variant.rfind('+');
+  const std::string size = "+" + config_detail::last_segment(key) + "=";
+  return at != std::string::npos && variant.compare(at, size.size(), size) == 0 ? variant.substr(0, at) : variant;
+}
+
 bool is_rate(const std::string& key) { return std::find(std::begin(kRates), std::end(kRates), key) != std::end(kRates); }
 
 std::vector<JsonValue> LadderConfig::all_sizes() const {
@@ -220,7 +226,7 @@ void check_ladder(const Study& study, Expansion& expansion) {
     expansion.problem("/compare/by", "\"" + by + "\" is the ladder's size; name a key whose values are compared at each size");
   if (study.variants.size() == study.config.ladder->num_sizes())
     expansion.problem("/ladder", "one variant has nothing to be compared with at each size; sweep a key, such as model.ffn.activation");
-  if (study.growing) expansion.problem("/seeds", "a ladder compares the same seeds at all sizes; set \"seeds\" to a number");
+  if (study.sequential_seeds) expansion.problem("/seeds", "a ladder compares the same seeds at all sizes; set \"seeds\" to a number");
 }
 
 }  // namespace ffn::config_detail

@@ -26,6 +26,9 @@ struct LadderConfig {
   std::size_t num_held_out() const;
 };
 
+/// The variant "activation=gelu" of "activation=gelu+d_model=48".
+std::string name_without_size(const std::string& variant, const std::string& key);
+
 /// A learning rate, which follows the ladder's rule.
 bool is_rate(const std::string& key);
 

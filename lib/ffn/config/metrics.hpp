@@ -64,13 +64,14 @@ inline constexpr MetricRow kTrainUsageEntropy{"train/usage_entropy", true, Logge
 inline constexpr MetricRow kTrainGradNorm{"train/grad_norm", false, LoggedBy::every_run,
     "gradient norm before clipping at the last step"};
 inline constexpr MetricRow kValLoss{"val/loss", false, LoggedBy::every_run,
-    "mean loss (train.loss) on the validation set, by default cross-entropy in nats per scored position, of vectors the mean squared error"};
+    "mean loss (train.loss) on the validation set, by default cross-entropy in nats per scored position, of vectors mean squared error"};
 inline constexpr MetricRow kValAccuracy{"val/accuracy", true, LoggedBy::class_tasks,
     "share of scored validation positions whose most probable class is right", 0, 1};
 inline constexpr MetricRow kValRmse{"val/rmse", false, LoggedBy::vector_tasks,
     "root of the mean squared error on the validation set"};
 inline constexpr MetricRow kValR2{"val/r2", true, LoggedBy::vector_tasks,
-    "1 - mean squared error / variance of the validation targets: 0 for their mean, 1 for what is exact", -std::numeric_limits<double>::infinity(), 1};
+    "1 - mean squared error / variance of the validation targets: 0 for their mean, 1 for what is exact",
+    -std::numeric_limits<double>::infinity(), 1};
 // A table's baseline without a model: the same at every evaluation.
 inline constexpr MetricRow kValMajorityAccuracy{"val/majority_accuracy", true, LoggedBy::class_tables,
     "val/accuracy of one answer to everything, the most frequent class of the training rows; a model has to beat it", 0, 1};
@@ -111,7 +112,7 @@ inline constexpr MetricRow kMoeTokenEntropy{"moe/token_entropy", false, LoggedBy
 inline constexpr MetricRow kMoeDeadExperts{"moe/dead_experts", false, LoggedBy::measured_mixtures,
     "share of the experts that no token goes to", 0, 1};
 inline constexpr MetricRow kMoePurity{"moe/purity", true, LoggedBy::measured_groups,
-    "share of the tokens of which the group (task.group) is the most frequent one of their expert; 1 where each expert has one group", 0, 1};
+    "share of tokens of which the group (task.group) is the most frequent one of their expert; 1 where each expert has one group", 0, 1};
 // clang-format on
 
 }  // namespace metric

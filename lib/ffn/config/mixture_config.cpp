@@ -9,11 +9,10 @@ void TopKFields::describe_top_k(FieldVisitor& v) {
   v.choice({"weights", "what an expert's output is multiplied by"}, weights,
            {{"normalized", "the score divided by the sum over the token's experts (top_k 1: not divided)"}, {"raw", "the score itself"}});
   v.real({"scale", "multiplies the weights"}, scale, above(0.0));
-  v.real(
-      {"bias_step",
-       "auxiliary-loss-free balancing (Wang et al. 2024, arXiv:2408.15664): a bias per expert is added to the scores to choose by, and after "
-       "each step rises by this for experts with less than an even share of the tokens, and falls for those with more; 0 for no bias"},
-      bias_step, at_least(0.0));
+  v.real({"bias_step",
+          "auxiliary-loss-free balancing (Wang et al. 2024, arXiv:2408.15664): a bias per expert is added to the scores to choose by, and "
+          "after each step rises by this for experts with less than an even share of the tokens, and falls for those with more; 0: none"},
+         bias_step, at_least(0.0));
   v.flag({"center_bias", "subtract the mean over the experts from what the biases move by"}, center_bias);
   v.require(!center_bias || bias_step > 0, "center_bias", "there is no bias to centre; set bias_step, or center_bias=false", {"bias_step"});
   v.real(

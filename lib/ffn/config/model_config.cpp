@@ -325,8 +325,8 @@ void ModelConfig::describe(FieldVisitor& v) {
   v.choice({"init", "initial weights"}, init, choices_of(initialisations()));
   v.json(
       {"init_scale",
-       "role of a parameter → factor on what it starts with, after init's rule, such as {\"down\": 0.5}: on bound, deviation or constant. Roles "
-       "as of train.optimizer.lr_scale, without norm. A start that a formula's init asks for stays"},
+       "role of a parameter → factor on what it starts with, after init's rule, such as {\"down\": 0.5}: on bound, deviation or constant. "
+       "Roles as of train.optimizer.lr_scale, without norm. A start that a formula's init asks for stays"},
       *init_scale, Shape::object);
   v.optional_integer({"base_d_ff", "hidden width F₀ at which mup starts and trains as torch does; of mup alone"}, base_d_ff,
                      between(std::int64_t{1}, 1 << 20));
@@ -335,11 +335,10 @@ void ModelConfig::describe(FieldVisitor& v) {
                             "sweep.include"
                           : "base_d_ff is of init mup alone; where inits vary, set it beside mup in sweep.include",
             {"init"});
-  v.path(
-      {"init_from",
-       "start from the weights of this run (its directory, or a model.safetensors) instead of init's; names and shapes have to match. A study "
-       "or one of its variants: seed K starts from its seed K. The file's content is part of the run's identity"},
-      init_from);
+  v.path({"init_from",
+          "start from the weights of this run (its directory, or a model.safetensors) instead of init's; names and shapes have to match. A "
+          "study or one of its variants: seed K starts from its seed K. The file's content is part of the run's identity"},
+         init_from);
   v.text({"init_hash", "set by the program: SHA-256 of the file of init_from, which stands for it in the run's identity"}, init_hash);
   v.require(init_hash.empty() || !init_from.empty(), "init_hash", "init_hash is of the weights of init_from, which is not set",
             {"init_from"});

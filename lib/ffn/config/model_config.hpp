@@ -56,8 +56,8 @@ struct GatedConfig : FfnSize {
 struct FormulaConfig : FfnSize {
   static constexpr const char* kKind = "formula";
   static constexpr const char* kDoc =
-      "A layer in a line: an expression of x, of named parameters with sizes in D and F, and of functions. `ffn-train list ffns` shows those that "
-      "have a name.";
+      "A layer in a line: an expression of x, of named parameters with sizes in D and F, and of functions. `ffn-train list ffns` shows "
+      "those that have a name.";
   FormulaText text;
   void describe(FieldVisitor& v);
   std::vector<Role> roles() const;
@@ -67,8 +67,8 @@ struct FormulaConfig : FfnSize {
 struct Conv1x1Config : FfnSize {
   static constexpr const char* kKind = "conv1x1";
   static constexpr const char* kDoc =
-      "The plain FFN as two convolutions of kernel 1 over the positions (\"position-wise\" in Vaswani et al. 2017, §3.3): the same function. "
-      "Computed by LibTorch alone.";
+      "The plain FFN as two convolutions of kernel 1 over the positions (\"position-wise\" in Vaswani et al. 2017, §3.3): the same "
+      "function. Computed by LibTorch alone.";
   void describe(FieldVisitor& v);
 };
 
@@ -99,8 +99,9 @@ struct SigmoidTopKConfig : TopKFields {
   static constexpr const char* kKind = "sigmoid_top_k";
   static constexpr const char* kScore = "sigmoid";
   static constexpr const char* kDoc =
-      "s = σ(x W), each expert scored for itself (DeepSeek-V3, 2024, arXiv:2412.19437, eq. 12-16); a token goes to its top_k largest, with s "
-      "divided by the sum over them as weights (top_k 1: with s itself). Losses take s divided by its sum over all experts as probability.";
+      "s = σ(x W), each expert scored for itself (DeepSeek-V3, 2024, arXiv:2412.19437, eq. 12-16); a token goes to its top_k largest, "
+      "with s divided by the sum over them as weights (top_k 1: with s itself). Losses take s divided by its sum over all experts as "
+      "probability.";
   void describe(FieldVisitor& v);
 };
 
@@ -108,8 +109,8 @@ struct SigmoidTopKConfig : TopKFields {
 struct NoisyTopKConfig {
   static constexpr const char* kKind = "noisy_top_k";
   static constexpr const char* kDoc =
-      "Noisy top-k gating (Shazeer et al. 2017, arXiv:1701.06538, eq. 3-5): in training, normal noise of a trained deviation is added to the "
-      "logits; weights are the softmax over the top_k kept (top_k 1: its probability among all experts). Computed by LibTorch alone.";
+      "Noisy top-k gating (Shazeer et al. 2017, arXiv:1701.06538, eq. 3-5): in training, normal noise of a trained deviation is added to "
+      "the logits; weights are the softmax over the top_k kept (top_k 1: its probability among all experts). Computed by LibTorch alone.";
   double load_weight = 0.01;
   void describe(FieldVisitor& v);
 };
@@ -170,8 +171,8 @@ struct MemoryFields {
 struct PkmConfig : MemoryFields {
   static constexpr const char* kKind = "pkm";
   static constexpr const char* kDoc =
-      "Product-key memory (Lample et al. 2019, arXiv:1907.05242): each head reads the top_k of keys² slots whose two half keys fit its query best, "
-      "and adds up their values with softmax weights. Computed by LibTorch alone.";
+      "Product-key memory (Lample et al. 2019, arXiv:1907.05242): each head reads the top_k of keys² slots whose two half keys fit its "
+      "query best, and adds up their values with softmax weights. Computed by LibTorch alone.";
   void describe(FieldVisitor& v) { describe_memory(v); }
   std::vector<Role> roles() const { return with_norm({Role::query, Role::key, Role::down}); }
 };
@@ -180,8 +181,8 @@ struct PkmConfig : MemoryFields {
 struct PeerConfig : MemoryFields {
   static constexpr const char* kKind = "peer";
   static constexpr const char* kDoc =
-      "Parameter-efficient expert retrieval (He 2024, arXiv:2407.04153): found as in pkm, a slot is an expert of one hidden unit, φ(u·x) v. "
-      "Computed by LibTorch alone.";
+      "Parameter-efficient expert retrieval (He 2024, arXiv:2407.04153): found as in pkm, a slot is an expert of one hidden unit, φ(u·x) "
+      "v. Computed by LibTorch alone.";
   std::string activation = "gelu";
   void describe(FieldVisitor& v);
   std::vector<Role> roles() const { return with_norm({Role::query, Role::key, Role::up, Role::down}); }

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "ffn/base/suggest.hpp"
+#include "ffn/base/text.hpp"
 
 namespace ffn {
 
@@ -34,13 +35,16 @@ const std::vector<NamedTask>& named_tasks() {
   // clang-format off
   static const std::vector<NamedTask> all{
       {"sparse_parity", R"json({"inputs": {"x": {"bit": 30}}, "label": "parity(x[0:3])"})json",
-       "chance 50 %, and a linear model that minimises cross-entropy (no threshold of the bits gets more than 75 %)", "Barak et al. 2022, arXiv:2207.08799; the bits that count are the first three"},
+       "chance 50 %, and a linear model that minimises cross-entropy (no threshold of the bits gets more than 75 %)",
+       "Barak et al. 2022, arXiv:2207.08799; the bits that count are the first three"},
       {"majority", R"json({"inputs": {"x": {"bit": 9}}, "label": "sum(x) > 4"})json",
        "a linear model gets all", "the control of sparse_parity"},
       {"modular", R"json({"inputs": {"a": {"integer": 31}, "b": {"integer": 31}}, "label": "(a + b) % 31"})json",
-       "chance 3.2 %; with held_out and weight decay it is learned late (grokking)", "Power et al. 2022, arXiv:2201.02177; Gromov 2023, arXiv:2301.02679"},
+       "chance 3.2 %; with held_out and weight decay it is learned late (grokking)",
+       "Power et al. 2022, arXiv:2201.02177; Gromov 2023, arXiv:2301.02679"},
       {"clusters", R"json({"inputs": {"c": {"integer": 4}, "u": {"normal": [0, 1], "size": 16}}, "features": "concat(2 * (c == 0), 2 * (c == 1), 2 * (c == 2), 2 * (c == 3), u)", "label": "where(c == 0, u[0], where(c == 1, u[1], where(c == 2, u[2], u[3]))) > 0", "group": "c"})json",
-       "chance 50 %, a linear model at most 66.7 % (1/2 + asin(1/2)/π), four linear experts all", "after Chen et al. 2022, arXiv:2208.02813: each cluster has a direction of its own"},
+       "chance 50 %, a linear model at most 66.7 % (1/2 + asin(1/2)/π), four linear experts all",
+       "after Chen et al. 2022, arXiv:2208.02813: each cluster has a direction of its own"},
       {"circle", R"json({"inputs": {"c": "bit", "r": {"uniform": [0, 1]}, "a": {"uniform": [0, 6.283185307179586]}}, "features": "concat(where(c, 2.5 * r, 3.5 + 1.5 * r) * cos(a), where(c, 2.5 * r, 3.5 + 1.5 * r) * sin(a))", "label": "c"})json",
        "a linear model that minimises cross-entropy about 50 %, the best line 66 %", "TensorFlow Playground: a disc within a ring"},
       {"quadrants", R"json({"inputs": {"p": {"uniform": [-5, 5], "size": 2}}, "features": "p + where(p > 0, 0.3, -0.3)", "label": "p[0] * p[1] > 0"})json",
@@ -58,19 +62,32 @@ const std::vector<NamedTask>& named_tasks() {
       {"product", R"json({"inputs": {"x": {"uniform": [-1, 1], "size": 2}}, "target": "x[0] * x[1]"})json",
        "val/r2 of a linear model 0; one gated unit without activation gets all", "what gating computes"},
       {"sequence_xor", R"json({"label": "s[t-1] ^ s[t-2]"})json",
-       "of bits: chance, and a feed-forward layer alone, 50 %; attention by position without one at most 75 %", "the labels of the kind sequence_xor", kSequence},
+       "of bits: chance, and a feed-forward layer alone, 50 %; attention by position without one at most 75 %",
+       "the labels of the kind sequence_xor", kSequence},
       {"copy", R"json({"label": "s[t - length / 2]"})json",
-       "chance 1 / alphabet; attention gets all, without a feed-forward layer", "Grefenstette et al. 2015, arXiv:1506.02516; the second half asks for the first", kSequence},
+       "chance 1 / alphabet; attention gets all, without a feed-forward layer",
+       "Grefenstette et al. 2015, arXiv:1506.02516; the second half asks for the first", kSequence},
       {"reverse", R"json({"label": "s[length - 1 - t]", "scored": "t >= length / 2"})json",
-       "chance 1 / alphabet; attention gets all, without a feed-forward layer", "Grefenstette et al. 2015, arXiv:1506.02516; the second half asks for the first, backwards", kSequence},
+       "chance 1 / alphabet; attention gets all, without a feed-forward layer",
+       "Grefenstette et al. 2015, arXiv:1506.02516; the second half asks for the first, backwards", kSequence},
       {"sort", R"json({"label": "nth_smallest(s[0:length / 2], t - length / 2)"})json",
-       "chance 1 / alphabet, by position alone more, since small ones come first (37 % with 8 tokens in 12 positions); attention gets nearly all, without a feed-forward layer", "the second half asks for the first in ascending order", kSequence},
+       "chance 1 / alphabet, by position alone more, since small ones come first (37 % with 8 tokens in 12 positions); attention gets "
+       "nearly all, without a feed-forward layer",
+       "the second half asks for the first in ascending order", kSequence},
       {"induction", R"json({"label": "after_last(s, t)"})json",
-       "chance, and a feed-forward layer alone, 1 / alphabet in long sequences, more in short ones, where it repeats the token (16 % with 8 tokens in 32 positions); attention in two blocks gets all", "Olsson et al. 2022, arXiv:2209.11895: what followed this token when it was last seen; scored from its second time on", kSequence},
+       "chance, and a feed-forward layer alone, 1 / alphabet in long sequences, more in short ones, where it repeats the token (16 % with "
+       "8 tokens in 32 positions); attention in two blocks gets all",
+       "Olsson et al. 2022, arXiv:2209.11895: what followed this token when it was last seen; scored from its second time on", kSequence},
       {"recall", R"json({"tokens": "where(t % 2 == 0, r[t] % floor(alphabet / 2), floor(alphabet / 2) + floor(r[r[t-1] % floor(alphabet / 2) % length] / 4096) % floor(alphabet / 2))", "label": "after_last(s, t)", "scored": "t % 2 == 0"})json",
-       "chance, and a feed-forward layer alone, 1 in alphabet/2; attention in two blocks gets all", "multi-query recall, after Poli et al. 2024, arXiv:2403.17844, and Arora et al. 2023, arXiv:2312.04927: keys, each followed by its value in this sequence; scored where a key is seen again", kSequence},
+       "chance, and a feed-forward layer alone, 1 in alphabet/2; attention in two blocks gets all",
+       "multi-query recall, after Poli et al. 2024, arXiv:2403.17844, and Arora et al. 2023, arXiv:2312.04927: keys, each followed by its "
+       "value in this sequence; scored where a key is seen again", kSequence},
       {"memorization", R"json({"tokens": "where(t % 2 == 0, r[t] % floor((alphabet - 1) / 2), alphabet - 1)", "label": "floor((alphabet - 1) / 2) + f[s[t-1]] % floor(alphabet / 2)", "scored": "t % 2 == 1"})json",
-       "chance 1 in alphabet/2; a feed-forward layer alone, which sees no key, knows the most frequent value: with few keys more (34 % at alphabet 16, 20 % at 32, 11 % at 64); attention with a feed-forward layer gets all", "Poli et al. 2024, arXiv:2403.17844 (MAD): keys, each followed by the last token, which asks for the key's value; the values are drawn once per run. There 256 training sequences leave keys unseen (1.8 % with 2,048 tokens, 13.5 % with 4,096), as facts with draws do; here every batch is new", kSequence},
+       "chance 1 in alphabet/2; a feed-forward layer alone, which sees no key, knows the most frequent value: with few keys more (34 % at "
+       "alphabet 16, 20 % at 32, 11 % at 64); attention with a feed-forward layer gets all",
+       "Poli et al. 2024, arXiv:2403.17844 (MAD): keys, each followed by the last token, which asks for the key's value; the values are "
+       "drawn once per run. There 256 training sequences leave keys unseen (1.8 % with 2,048 tokens, 13.5 % with 4,096), as facts with "
+       "draws do; here every batch is new", kSequence},
   };
   // clang-format on
   return all;

@@ -4,7 +4,7 @@
 #include <cctype>
 #include <set>
 
-#include "ffn/base/suggest.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/config/schema.hpp"
 #include "ffn/config/study_config.hpp"
 
@@ -104,8 +104,9 @@ std::string usual_name(const std::string& typed, const std::vector<std::string>&
   // clang-format off
   static const Alias aliases[] = {
       // activations
-      {"swish", "silu"}, {"linear", "identity"}, {"linear", "none"}, {"gelu_new", "gelu_tanh"}, {"gelu_pytorch_tanh", "gelu_tanh"}, {"leakyrelu", "leaky_relu"},
-      {"squared_relu", "relu2"}, {"relu_squared", "relu2"}, {"logistic", "sigmoid"},
+      {"swish", "silu"}, {"linear", "identity"}, {"linear", "none"}, {"gelu_new", "gelu_tanh"},
+      {"gelu_pytorch_tanh", "gelu_tanh"}, {"leakyrelu", "leaky_relu"}, {"squared_relu", "relu2"},
+      {"relu_squared", "relu2"}, {"logistic", "sigmoid"},
       // feed-forward layers: Shazeer 2020, arXiv:2002.05202; Fedus et al. 2021, arXiv:2101.03961
       {"swiglu", "kind=gated activation=silu"}, {"geglu", "kind=gated activation=gelu"}, {"reglu", "kind=gated activation=relu"},
       {"glu", "kind=gated activation=sigmoid"}, {"bilinear", "kind=gated activation=identity"}, {"switch", "kind=moe top_k=1"},

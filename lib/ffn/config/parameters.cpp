@@ -102,8 +102,8 @@ const std::vector<Initialisation>& initialisations() {
          return by_weight(p, model, map ? Init::normal(1 / std::sqrt(static_cast<double>(inputs_of(p)))) : usual_start(p, model));
        }},
       {"nanochat",
-       "uniform with deviation 1/√(inputs), of up and gate 0.4/√(inputs); what sub-layers write starts at zero; embeddings normal with deviation "
-       "0.8, the head 0.001; biases 0 (github.com/karpathy/nanochat)",
+       "uniform with deviation 1/√(inputs), of up and gate 0.4/√(inputs); what sub-layers write starts at zero; embeddings normal with "
+       "deviation 0.8, the head 0.001; biases 0 (github.com/karpathy/nanochat)",
        [](const RowEntry& p, const ModelConfig& model) {
          if (writes_to_stream(p)) return by_weight(p, model, Init::constant(0));
          if (p.role == Role::head) return by_weight(p, model, Init::normal(0.001));
@@ -113,8 +113,9 @@ const std::vector<Initialisation>& initialisations() {
          return by_weight(p, model, Init::uniform(std::sqrt(3.0) * deviation));
        }},
       {"mup",
-       "as torch at the hidden width F₀ = base_d_ff, and so scaled that the output moves alike at every F (Yang et al. 2021, arXiv:2203.03466): "
-       "of the map back from F hidden units, torch's bound 1/√F becomes √F₀/F and the learning rate is multiplied by F₀/F, decay with it",
+       "as torch at the hidden width F₀ = base_d_ff, and so scaled that the output moves alike at every F (Yang et al. 2021, "
+       "arXiv:2203.03466): of the map back from F hidden units, torch's bound 1/√F becomes √F₀/F and the learning rate is multiplied by "
+       "F₀/F, decay with it",
        [](const RowEntry& p, const ModelConfig& model) {
          Init start = usual_start(p, model);
          start.scale *= std::sqrt(mup_factor(p, model));

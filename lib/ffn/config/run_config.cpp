@@ -9,6 +9,7 @@
 #include "ffn/base/hash.hpp"
 #include "ffn/base/marked_names.hpp"
 #include "ffn/base/suggest.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/config/formula_names.hpp"
 #include "ffn/config/json_reader.hpp"
 #include "ffn/config/json_writer.hpp"
@@ -85,9 +86,9 @@ void RunConfig::describe(FieldVisitor& v) {
   const std::string of_starts = model.init_scale->contains("norm") ? "norms start at 1, whatever init_scale; remove norm"
                                                                    : role_factors_problem(*model.init_scale, model, task);
   v.require(of_starts.empty(), "model.init_scale", of_starts, roles_come_from);
-  const bool fits_mup = !std::holds_alternative<SgdConfig>(train.optimizer) && !std::holds_alternative<MuonConfig>(train.optimizer);
+  const bool allows_mup = !std::holds_alternative<SgdConfig>(train.optimizer) && !std::holds_alternative<MuonConfig>(train.optimizer);
   v.require(
-      model.init != "mup" || fits_mup, "model.init",
+      model.init != "mup" || allows_mup, "model.init",
       "mup says how the rates of adamw, adam and lion change with the width, not of this optimizer; choose one of them, or another init",
       {"train.optimizer.kind"});
   v.require(!writes_text(task) || !model.attention || model.attention->causal, "model.attention.causal",

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "ffn/base/suggest.hpp"
+#include "ffn/base/text.hpp"
 
 namespace ffn {
 namespace {

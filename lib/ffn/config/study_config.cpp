@@ -6,6 +6,7 @@
 #include <set>
 
 #include "ffn/base/suggest.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/config/expansion.hpp"
 #include "ffn/config/json_reader.hpp"
 #include "ffn/config/metrics.hpp"
@@ -28,10 +29,10 @@ void CompareConfig::describe(FieldVisitor& v) {
        "second interval also covers other values of this kind"},
       over);
   v.real({"alpha", "probability of any wrong verdict over all comparisons of the study"}, alpha, Bounds<double>{0.0, 0.49, true});
-  v.real(
-      {"min_effect",
-       "smallest difference that matters; 0: any. In units of the metric or, for ratios (a loss), relative: 0.05 is a factor of 1.05 either way"},
-      min_effect, at_least(0.0));
+  v.real({"min_effect",
+          "smallest difference that matters; 0: any. In units of the metric or, for ratios (a loss), relative: 0.05 is a factor of 1.05 "
+          "either way"},
+         min_effect, at_least(0.0));
   v.choice(
       {"scale", "scale on which a logged metric is compared"}, scale,
       {{"auto",
@@ -46,7 +47,8 @@ void CompareConfig::describe(FieldVisitor& v) {
             {"all", "each with each"}});
   v.flag(
       {"interaction",
-       "in a study of two keys, also test whether the differences depend on the second key: their mean over its values, and their change from its first value"},
+       "in a study of two keys, also test whether the differences depend on the second key: their mean over its values, and their change "
+       "from its first value"},
       interaction);
 }
 
@@ -58,28 +60,29 @@ void SweepConfig::describe(FieldVisitor& v) {
 }
 
 void StudyConfig::describe(FieldVisitor& v) {
-  v.json(
-      {"seeds",
-       "number of seeds, or a list of seeds; every variant runs with each. {\"until\": \"settled\", \"min\": 8, \"max\": 100} (or \"auto\") is a "
-       "sequential design: it adds seeds until every comparison has a verdict, or up to max. Interim analyses at 8, 12, 16, 24, 32, 48, … "
-       "seeds have an error of alpha in total; at least min seeds are trained, a larger max continues the study, and first is the first seed"},
-      *seeds, Shape::any);
+  v.json({"seeds",
+          "number of seeds, or a list of seeds; every variant runs with each. {\"until\": \"settled\", \"min\": 8, \"max\": 100} (or "
+          "\"auto\") is a sequential design: it adds seeds until every comparison has a verdict, or up to max. Interim analyses at 8, 12, "
+          "16, 24, 32, 48, … seeds have an error of alpha in total; at least min seeds are trained, a larger max continues the study, and "
+          "first is the first seed"},
+         *seeds, Shape::any);
   v.group({"sweep", "what varies"}, sweep);
   v.optional_group({"ladder", "sizes at which every variant is trained: does the answer hold at larger ones?"}, ladder);
-  v.json(
-      {"tune",
-       "keys → values: each variant is compared at its own best values, chosen on other seeds. \"seeds\", \"metric\" (default: the compared metric) and \"retune\" control the tuning"},
-      *tune, Shape::object);
+  v.json({"tune",
+          "keys → values: each variant is compared at its own best values, chosen on other seeds. \"seeds\", \"metric\" (default: the "
+          "compared metric) and \"retune\" control the tuning"},
+         *tune, Shape::object);
   v.group({"compare", "how the variants are compared"}, compare);
   v.text({"question", "the question that the study answers"}, question);
   v.text({"source", "source of the question"}, source);
   v.json(
       {"expect",
-       "claims about the outcome, kept in study.json before the first run: a list of {\"claim\": text, \"source\": text, \"check\": {…}}. Each "
-       "holds, is refuted or is not shown (undecided shows nothing); exit code 5 unless all hold. A check names a \"value\" of compare.by and one or more of: "
-       "{\"value\": \"gelu\", \"verdict\": \"better\"}; {\"value\": \"gelu\", \"verdict_not\": \"worse\"}; {\"value\": \"gelu\", \"mean_at_least\": 0.9} and "
-       "{\"value\": \"gelu\", \"mean_at_most\": 40}, of the compared metric's mean with its whole interval; {\"facet\": {\"model.ffn.expansion\": 8}, "
-       "\"value\": \"gelu\", \"verdict\": \"better\"} in that group alone, otherwise in every one"},
+       "claims about the outcome, kept in study.json before the first run: a list of {\"claim\": text, \"source\": text, \"check\": {…}}. "
+       "Each holds, is refuted or is not shown (undecided shows nothing); exit code 5 unless all hold. A check names a \"value\" of "
+       "compare.by and one or more of: {\"value\": \"gelu\", \"verdict\": \"better\"}; {\"value\": \"gelu\", \"verdict_not\": \"worse\"}; "
+       "{\"value\": \"gelu\", \"mean_at_least\": 0.9} and {\"value\": \"gelu\", \"mean_at_most\": 40}, of the compared metric's mean with "
+       "its whole interval; {\"facet\": {\"model.ffn.expansion\": 8}, \"value\": \"gelu\", \"verdict\": \"better\"} in that group alone, "
+       "otherwise in every one"},
       *expect, Shape::list);
 }
 
@@ -229,7 +232,7 @@ void check_tuning(const Study& study, const Document& common, const std::vector<
     if (axis.key == "seed" || axis.key == "name" || axis.key == "label")
       expansion.problem("/tune/" + escape_pointer(axis.key), "a " + axis.key + " cannot be tuned");
   }
-  for (const auto seed : study.growing ? study.growing->seeds(study.growing->max) : study.seeds) {
+  for (const auto seed : study.sequential_seeds ? study.sequential_seeds->seeds(study.sequential_seeds->max) : study.seeds) {
     if (seed < kFirstTuningSeed) continue;
     expansion.problem(
         "/seeds", "seed " + std::to_string(seed) + " is kept for tuning; those that judge are below " + std::to_string(kFirstTuningSeed));
@@ -328,8 +331,9 @@ Study read_study(const Document& document, const std::string& source) {
   }
 
   Expansion expansion(base);
-  if (is_sequential_design(*study.config.seeds)) study.growing = read_sequential_seeds(base, expansion.problems);
-  study.seeds = study.growing ? study.growing->seeds(SequentialSeeds::kFewest) : seed_list(*study.config.seeds, expansion);
+  if (is_sequential_design(*study.config.seeds)) study.sequential_seeds = read_sequential_seeds(base, expansion.problems);
+  study.seeds =
+      study.sequential_seeds ? study.sequential_seeds->seeds(SequentialSeeds::kFewest) : seed_list(*study.config.seeds, expansion);
   study.tune =
       read_tuning(*study.config.tune, [&](const std::string& pointer, const std::string& message) { expansion.problem(pointer, message); });
   auto combinations = expansion.combinations(study.config.sweep);
@@ -342,7 +346,7 @@ Study read_study(const Document& document, const std::string& source) {
   refuse_shared_labels(study.config.sweep, run.label, combinations.size(), expansion);
   refuse_both_widths(combinations, study.tune ? study.tune->axes : std::vector<TuningAxis>(), expansion);
   if (keys.count("seed")) expansion.problem("/sweep", "\"seed\" cannot be swept: seeds are replicates, set \"seeds\"");
-  const std::size_t most_seeds = study.growing ? study.growing->max : study.seeds.size();
+  const std::size_t most_seeds = study.sequential_seeds ? study.sequential_seeds->max : study.seeds.size();
   if (num_variants * most_seeds > kMaxRuns) {
     expansion.problem("/seeds", std::to_string(num_variants) + " variants and " + std::to_string(most_seeds) + " seeds are " +
                                     std::to_string(num_variants * most_seeds) + " runs; a study has at most " + std::to_string(kMaxRuns));
@@ -370,22 +374,23 @@ Study read_study(const Document& document, const std::string& source) {
   if (expansion.problems.empty()) refuse_keys_of_no_variant(study, base, keys, expansion);
   check_metric(study, expansion);
   check_ladder(study, expansion);
-  if (study.growing && combinations.size() == 1)
-    expansion.problem("/seeds", "one variant has nothing to settle; sweep a key, or give a number of seeds");
-  if (study.growing && !study.config.compare.over.empty())
+  if (study.sequential_seeds && combinations.size() == 1)
+    expansion.problem("/seeds", "one variant has nothing to decide; sweep a key, or give a number of seeds");
+  if (study.sequential_seeds && !study.config.compare.over.empty())
     expansion.problem("/compare/over", "needs a fixed number of seeds; set \"seeds\" to a number");
-  if (study.growing && study.config.compare.metric == "seconds_to_target")
+  if (study.sequential_seeds && study.config.compare.metric == "seconds_to_target")
     expansion.problem("/compare/metric",
-                      "seconds have no verdict, so they never settle; compare steps_to_target, or give a number of seeds");
-  if (study.growing && study.config.compare.pairs == "best")
-    expansion.problem("/compare/pairs", "each look would choose another best; \"all\" compares it, too, or give a number of seeds");
-  if (study.growing && study.config.compare.interaction)
-    expansion.problem("/compare/interaction", "looks test pairs alone; leave it out, or give a number of seeds");
+                      "seconds have no verdict, so they never come to an end; compare steps_to_target, or give a number of seeds");
+  if (study.sequential_seeds && study.config.compare.pairs == "best")
+    expansion.problem("/compare/pairs",
+                      "each interim analysis would choose another best; \"all\" compares it, too, or give a number of seeds");
+  if (study.sequential_seeds && study.config.compare.interaction)
+    expansion.problem("/compare/interaction", "interim analyses test pairs alone; leave it out, or give a number of seeds");
   const auto splits_rows = [](const Variant& variant) {
     const auto* table = std::get_if<TableConfig>(&variant.config.task);
     return table && table->held_out_per_training() > 0;
   };
-  if (study.growing && std::any_of(study.variants.begin(), study.variants.end(), splits_rows))
+  if (study.sequential_seeds && std::any_of(study.variants.begin(), study.variants.end(), splits_rows))
     expansion.problem("/seeds", std::string("each seed splits the same rows of the table (task.split is per_seed): ") +
                                     TableConfig::kSeedsHelp + "; set \"seeds\" to a number, such as 30");
   if (combinations.empty() && expansion.problems.empty()) expansion.problem("/sweep", "no variant is left");

@@ -76,9 +76,9 @@ struct Study {
   JsonValue document;                      ///< as read, overrides applied
   std::shared_ptr<const Document> common;  ///< what each variant is laid over: the document without what makes it a study
   std::optional<TuningConfig> tune;
-  std::optional<TuningResult> tuned;           ///< once the choices are made
-  std::optional<SequentialSeeds> growing;      ///< adds seeds until settled; `seeds` are then those it starts with
-  std::optional<SequentialRecord> sequential;  ///< of a sequential design: what its interim analyses rest on
+  std::optional<TuningResult> tuned;                ///< once the choices are made
+  std::optional<SequentialSeeds> sequential_seeds;  ///< adds seeds until decided; `seeds` are then those it starts with
+  std::optional<SequentialRecord> sequential;       ///< of a sequential design: what its interim analyses rest on
 };
 
 /// Every key that a config file may have, at its default: for the schema and the reference.

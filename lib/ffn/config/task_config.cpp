@@ -13,7 +13,8 @@ namespace ffn {
 void XorConfig::describe(FieldVisitor& v) {
   v.integer(
       {"bits",
-       "number of input bits; the label is their XOR. Few bits without jitter: validation uses every pattern once, including those seen in training; otherwise it draws new inputs"},
+       "number of input bits; the label is their XOR. Few bits without jitter: validation uses every pattern once, including those seen "
+       "in training; otherwise it draws new inputs"},
       bits, between(std::int64_t{1}, 32));
   v.real({"label_noise", "probability that a training label is flipped; validation labels are clean"}, label_noise, between(0.0, 0.5));
   v.real({"jitter", "standard deviation of Gaussian noise added to every input, in training and validation"}, jitter, at_least(0.0));
@@ -46,27 +47,27 @@ void TextConfig::describe(FieldVisitor& v) {
 
 void FunctionConfig::describe(FieldVisitor& v) {
   v.text({"name", "name of a task in `ffn-train list tasks`, in place of inputs and formulas; together with formulas, their label"}, name);
-  v.json(
-      {"inputs",
-       "name → how it is drawn: \"bit\" or {\"bit\": 8} for so many of them (0 or 1 in the formula, -1 or 1 for the network), "
-       "{\"integer\": 31} (0 … 30; one-hot for the network), {\"uniform\": [-1, 1]} or {\"normal\": [0, 1]} (mean, standard deviation), the "
-       "last two with \"size\": 3 for so many"},
-      *inputs, Shape::object);
+  v.json({"inputs",
+          "name → how it is drawn: \"bit\" or {\"bit\": 8} for so many of them (0 or 1 in the formula, -1 or 1 for the network), "
+          "{\"integer\": 31} (0 … 30; one-hot for the network), {\"uniform\": [-1, 1]} or {\"normal\": [0, 1]} (mean, standard deviation), "
+          "the last two with \"size\": 3 for so many"},
+         *inputs, Shape::object);
   v.text(
       {"features",
-       "formula of what the network sees, such as \"concat(r * cos(a), r * sin(a))\", in place of the inputs themselves; in it bits are 0 and 1"},
+       "formula of what the network sees, such as \"concat(r * cos(a), r * sin(a))\", in place of the inputs themselves; in it bits are 0 "
+       "and 1"},
       features);
   v.text({"label",
           "formula of the class: a whole number from 0 on, such as \"a ^ b\", \"(a + b) % 31\", \"x[0] * x[1] > 0\", \"parity(x[0:3])\""},
          label);
-  v.text(
-      {"target",
-       "formula of the number to predict, such as \"sin(2 * pi * x)\"; several columns are several numbers. Set label or target; `ffn-train list functions` shows what a formula can use"},
-      target);
-  v.text(
-      {"group",
-       "formula of the group that an example belongs to, a whole number from 0 on: mixtures with train.layer_metrics log as moe/purity how well their experts keep groups apart"},
-      group);
+  v.text({"target",
+          "formula of the number to predict, such as \"sin(2 * pi * x)\"; several columns are several numbers. Set label or target; "
+          "`ffn-train list functions` shows what a formula can use"},
+         target);
+  v.text({"group",
+          "formula of the group that an example belongs to, a whole number from 0 on: mixtures with train.layer_metrics log as moe/purity "
+          "how well their experts keep groups apart"},
+         group);
   v.optional_integer({"classes", "number of classes, where the formula does not say it"}, classes, between(std::int64_t{2}, 65536));
   v.real({"held_out",
           "fraction of all input patterns that no training batch has and on which the model is validated, drawn per seed; 0: validation "
@@ -89,8 +90,8 @@ void SequenceConfig::describe(FieldVisitor& v) {
   v.integer({"length", "positions T of a sequence; validation draws new sequences"}, length, between(std::int64_t{2}, 4096));
   v.text(
       {"tokens",
-       "formula of the token at position t, of random whole numbers r below 2^24; such as \"where(t % 2 == 0, r[t] % 4, 4 + r[t] % 4)\", which "
-       "alternates two kinds. Empty: every token is drawn evenly from the alphabet"},
+       "formula of the token at position t, of random whole numbers r below 2^24; such as \"where(t % 2 == 0, r[t] % 4, 4 + r[t] % 4)\", "
+       "which alternates two kinds. Empty: every token is drawn evenly from the alphabet"},
       tokens);
   v.text({"label",
           "formula of the class at position t, counted from 0: s[t-1] is the token before, length is T; such as \"s[t-1] ^ s[t-2]\" or "
@@ -167,8 +168,8 @@ void TableConfig::describe(FieldVisitor& v) {
 void ImagesConfig::describe(FieldVisitor& v) {
   v.path(
       {"directory",
-       "directory with train-images-idx3-ubyte, train-labels-idx1-ubyte, and t10k-images-idx3-ubyte and t10k-labels-idx1-ubyte, on which is "
-       "validated; also with .gz. Debian's package dataset-fashion-mnist has such files"},
+       "directory with train-images-idx3-ubyte, train-labels-idx1-ubyte, and t10k-images-idx3-ubyte and t10k-labels-idx1-ubyte, on which "
+       "is validated; also with .gz. Debian's package dataset-fashion-mnist has such files"},
       directory);
   v.optional_integer({"examples", "so many training images, drawn anew for each seed; all if not set"}, examples,
                      at_least(std::int64_t{1}));

@@ -54,8 +54,8 @@ struct TextConfig {
 struct SequenceConfig {
   static constexpr const char* kKind = "sequence";
   static constexpr const char* kDoc =
-      "A sequence of random tokens s; a formula gives the class at each position t, such as s[t-1] ^ s[t-2]. Something has to gather the tokens "
-      "that it reads, something has to combine them.";
+      "A sequence of random tokens s; a formula gives the class at each position t, such as s[t-1] ^ s[t-2]. Something has to gather the "
+      "tokens that it reads, something has to combine them.";
   static constexpr Target kTarget = Target::classes;
   std::string name;
   std::int64_t alphabet = 2;
@@ -81,9 +81,10 @@ struct FunctionConfig {
 struct FactsConfig {
   static constexpr const char* kKind = "facts";
   static constexpr const char* kDoc =
-      "Random facts: each of N keys (a token) has one of V values, drawn by the seed. All are trained, and all are validated: how much does a "
-      "layer memorise? With lr_scale {\"embedding\": 0, \"head\": 0} the feed-forward layer alone does. "
-      "val/bits_per_param is N (log2 V - val/loss / ln 2) / parameters of the feed-forward layers; val/most_bits_per_param that of no loss.";
+      "Random facts: each of N keys (a token) has one of V values, drawn by the seed. All are trained, and all are validated: how much "
+      "does a layer memorise? With lr_scale {\"embedding\": 0, \"head\": 0} the feed-forward layer alone does. "
+      "val/bits_per_param is N (log2 V - val/loss / ln 2) / parameters of the feed-forward layers; val/most_bits_per_param that of no "
+      "loss.";
   static constexpr Target kTarget = Target::classes;
   std::int64_t facts = 512;
   std::int64_t values = 32;

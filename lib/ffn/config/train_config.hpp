@@ -52,8 +52,8 @@ struct SgdConfig {
 struct LionConfig {
   static constexpr const char* kKind = "lion";
   static constexpr const char* kDoc =
-      "Lion (Chen et al. 2023, arXiv:2302.06675): every parameter moves by the rate, in the direction of a sign. Its rate is 3 to 10 times lower than "
-      "AdamW's, its weight decay as much higher.";
+      "Lion (Chen et al. 2023, arXiv:2302.06675): every parameter moves by the rate, in the direction of a sign. Its rate is 3 to 10 "
+      "times lower than AdamW's, its weight decay as much higher.";
   double lr = 1e-4;
   double beta1 = 0.9, beta2 = 0.99;
   JsonValue lr_scale = JsonValue::object();
@@ -67,9 +67,10 @@ struct LionConfig {
 struct MuonConfig {
   static constexpr const char* kKind = "muon";
   static constexpr const char* kDoc =
-      "Muon (Jordan et al. 2024, https://kellerjordan.github.io/posts/muon): the matrices of attention and feed-forward layers, each expert's by "
-      "itself, move by their momentum with all singular values brought near 1. Embeddings, head, router, positions, keys and slots of memories, "
-      "vectors, and matrices of one row or column move by AdamW at adam_lr. A step costs some 15 matrix products of a matrix's own size, whatever the batch.";
+      "Muon (Jordan et al. 2024, https://kellerjordan.github.io/posts/muon): the matrices of attention and feed-forward layers, each "
+      "expert's by itself, move by their momentum with all singular values brought near 1. Embeddings, head, router, positions, keys and "
+      "slots of memories, vectors, and matrices of one row or column move by AdamW at adam_lr. A step costs some 15 matrix products of a "
+      "matrix's own size, whatever the batch.";
   double lr = 0.02;
   double momentum = 0.95;
   bool nesterov = true;

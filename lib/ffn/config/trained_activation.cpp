@@ -4,7 +4,6 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "ffn/base/suggest.hpp"
 #include "ffn/config/model_config.hpp"
 #include "ffn/formula/activation_formula.hpp"
 #include "ffn/formula/formula_syntax.hpp"

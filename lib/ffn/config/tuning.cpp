@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "ffn/base/suggest.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/config/metrics.hpp"
 #include "ffn/config/study_config.hpp"
 

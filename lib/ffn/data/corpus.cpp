@@ -10,7 +10,7 @@
 #include "ffn/base/hash.hpp"
 #include "ffn/base/random.hpp"
 #include "ffn/base/shell.hpp"
-#include "ffn/base/utf8.hpp"
+#include "ffn/base/text.hpp"
 
 namespace ffn {
 namespace fs = std::filesystem;

@@ -7,7 +7,7 @@
 #include "ffn/base/error.hpp"
 #include "ffn/base/random.hpp"
 #include "ffn/base/shell.hpp"
-#include "ffn/base/suggest.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/data/table_columns.hpp"
 
 namespace ffn {

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "ffn/base/error.hpp"
-#include "ffn/base/utf8.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/data/ceiling.hpp"
 #include "ffn/data/facts.hpp"
 #include "ffn/data/function.hpp"

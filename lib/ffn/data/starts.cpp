@@ -8,7 +8,7 @@
 #include "ffn/base/files.hpp"
 #include "ffn/base/hash.hpp"
 #include "ffn/base/safetensors.hpp"
-#include "ffn/base/suggest.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/data/run_identity.hpp"
 #include "ffn/data/table.hpp"
 

@@ -13,7 +13,7 @@
 #include "ffn/base/json_document.hpp"
 #include "ffn/base/shell.hpp"
 #include "ffn/base/suggest.hpp"
-#include "ffn/base/utf8.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/data/corpus.hpp"
 #include "ffn/data/csv.hpp"
 #include "ffn/data/table_cells.hpp"
@@ -293,8 +293,8 @@ class TableReader {
     if (type.empty() && notations > 0 && 2 * (numbers + notations) > present)
       fail_at(
           first_notation, index, quoted(csv_.rows[first_notation][index]) + " is " + notation_of(csv_.rows[first_notation][index]),
-          "write numbers with digits and a point alone, such as 45 for 45%, 1000 for $1,000 and days since the first for dates; or leave the "
-          "column out: " +
+          "write numbers with digits and a point alone, such as 45 for 45%, 1000 for $1,000 and days since the first for dates; or leave "
+          "the column out: " +
               ignoring({name}) + "; or take each as a category: " + typed(name, "category"));
     if (type.empty() && numbers < present && 10 * numbers >= 9 * present)
       fail_at(first_text, index, quoted(csv_.rows[first_text][index]) + " is not a number, but most cells of the column are",

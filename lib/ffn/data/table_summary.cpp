@@ -4,7 +4,7 @@
 #include <map>
 #include <numeric>
 
-#include "ffn/base/suggest.hpp"
+#include "ffn/base/text.hpp"
 
 namespace ffn {
 

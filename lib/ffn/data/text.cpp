@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "ffn/base/random.hpp"
-#include "ffn/base/utf8.hpp"
+#include "ffn/base/text.hpp"
 
 namespace ffn {
 

@@ -9,6 +9,7 @@
 
 #include "ffn/base/json_document.hpp"
 #include "ffn/base/suggest.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/formula/activation_formula.hpp"
 #include "ffn/formula/formula_call.hpp"
 #include "ffn/formula/formula_graph.hpp"

@@ -10,17 +10,16 @@ void FormulaText::describe(FieldVisitor& v) {
   v.text({"name", "name of a formula in `ffn-train list ffns` or in the file `formulas`; together with a formula, its label"}, name);
   v.text(
       {"formula",
-       "expression in x, of width D, with a result of width D: + - * / %, @ (by a matrix W or its transpose W.T), comparisons, [from:to] of the "
-       "last dimension, activations by name, phi (the config's activation) and what `ffn-train list functions` shows"},
+       "expression in x, of width D, with a result of width D: + - * / %, @ (by a matrix W or its transpose W.T), comparisons, [from:to] "
+       "of the last dimension, activations by name, phi (the config's activation) and what `ffn-train list functions` shows"},
       formula);
   v.json({"parameters", "name → sizes: [\"D\", \"F\"] for a matrix, [\"F\"] for a vector; sizes use D, F, whole numbers and + - * /"},
          *parameters, Shape::object);
   v.json({"let", "name → expression: intermediate values"}, *let, Shape::object);
-  v.json(
-      {"init",
-       "name → initialisation: a number, {\"normal\": std}, {\"uniform\": bound} or \"fan_in\" (uniform in ±1/√D_in), the default of matrices "
-       "and of vectors added to a product"},
-      *init, Shape::object);
+  v.json({"init",
+          "name → initialisation: a number, {\"normal\": std}, {\"uniform\": bound} or \"fan_in\" (uniform in ±1/√D_in), the default of "
+          "matrices and of vectors added to a product"},
+         *init, Shape::object);
   v.real({"epsilon", "added to the variance in layer_norm and rms_norm"}, epsilon, at_least(1e-30));
   v.json({"written_from",
           "set by the program: what the config said in place of this formula, for comparisons; not part of the run's identity"},

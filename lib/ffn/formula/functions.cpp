@@ -61,8 +61,10 @@ const ElementFunction kRows[] = {
        if (i == 0) return where(equal(x[1], zero), zero, x[1] * pow_(x[0], x[1] - Symbol(1.0)));
        return where(equal(x[0], zero), zero, pow_(x[0], x[1]) * log_(x[0]));
      }},
-    {"min", "smaller one of two", 2, [](X x) { return where(is_smaller(x), x[0], x[1]); }, [](X x, I i) { return share(x, i, is_smaller(x)); }},
-    {"max", "larger one of two", 2, [](X x) { return where(is_larger(x), x[0], x[1]); }, [](X x, I i) { return share(x, i, is_larger(x)); }},
+    {"min", "smaller one of two", 2,
+     [](X x) { return where(is_smaller(x), x[0], x[1]); }, [](X x, I i) { return share(x, i, is_smaller(x)); }},
+    {"max", "larger one of two", 2,
+     [](X x) { return where(is_larger(x), x[0], x[1]); }, [](X x, I i) { return share(x, i, is_larger(x)); }},
     {"clip", "clip(x, low, high); its slope beyond is 0", 3,
      [](X x) { return where(less(x[0], x[1]), x[1], where(less(x[2], x[0]), x[2], x[0])); },
      [](X x, I i) {

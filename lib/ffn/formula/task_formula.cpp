@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "ffn/base/suggest.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/formula/functions.hpp"
 
 namespace ffn {

@@ -9,7 +9,7 @@
 
 #include "ffn/base/error.hpp"
 #include "ffn/base/files.hpp"
-#include "ffn/base/utf8.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/data/corpus.hpp"
 #include "ffn/data/table.hpp"
 #include "ffn/data/task.hpp"

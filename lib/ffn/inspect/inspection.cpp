@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "ffn/base/error.hpp"
-#include "ffn/base/suggest.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/config/accounting.hpp"
 #include "ffn/config/coverage.hpp"
 #include "ffn/report/format.hpp"

@@ -6,7 +6,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
-#include "ffn/base/suggest.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/inspect/inspection_json.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/html.hpp"

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "ffn/base/suggest.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/formula/formula_syntax.hpp"
 #include "ffn/report/format.hpp"
 

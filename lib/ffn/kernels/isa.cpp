@@ -4,7 +4,7 @@
 #include <string>
 
 #include "ffn/base/error.hpp"
-#include "ffn/base/suggest.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/kernels/activation_rows.hpp"
 
 namespace ffn {

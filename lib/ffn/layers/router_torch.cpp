@@ -113,7 +113,7 @@ void add_losses(const MoeConfig& config, const ChosenBy& by, const ForwardContex
 }
 
 // 1 for assignments that find room, else 0: an expert serves all first choices before any second one, each in token order. (R, N·K)
-Tensor fits(const MoeConfig& config, const TopK& top, const ForwardContext& context, const Tensor& like) {
+Tensor within_capacity(const MoeConfig& config, const TopK& top, const ForwardContext& context, const Tensor& like) {
   const auto runs = top.expert.size(0), tokens = top.expert.size(1), k = top.expert.size(2), experts = top.is_expert.size(3);
   if (!config.capacity_factor || !context.training) return torch::ones({runs, tokens * k}, like.options());
   const Tensor served = top.is_expert.transpose(1, 2).reshape({runs, k * tokens, experts}).to(torch::kInt64);
@@ -126,13 +126,13 @@ Tensor kept_weights(const TopK& top, const Tensor& score, bool normalized) {
   return normalized && top.expert.size(2) > 1 ? kept / kept.sum(-1, /*keepdim=*/true) : kept;
 }
 
-// The losses, then what does not fit loses its weight.
+// The losses, then choices beyond the capacity lose their weight.
 void finish(const MoeConfig& config, ChosenBy by, const TopK& top, const ForwardContext& context, Routing& routing) {
   if (!config.capacity_factor) return add_losses(config, by, context, routing);
-  const Tensor fitting = fits(config, top, context, routing.weight);
-  by.dropped = 1.0 - fitting.mean(-1);
+  const Tensor within = within_capacity(config, top, context, routing.weight);
+  by.dropped = 1.0 - within.mean(-1);
   add_losses(config, by, context, routing);
-  routing.weight = routing.weight * fitting;
+  routing.weight = routing.weight * within;
 }
 
 }  // namespace

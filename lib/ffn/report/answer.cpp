@@ -5,7 +5,7 @@
 #include <functional>
 #include <map>
 
-#include "ffn/base/suggest.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/compare/each.hpp"
 #include "ffn/config/sequential_seeds.hpp"
 #include "ffn/config/tuning.hpp"
@@ -246,14 +246,14 @@ std::string verdict_sentences(const Comparison& c) {
          std::to_string(pair.judgement.seeds_for_verdict) + " are needed.";
 }
 
-// " Settled after 24 seeds of at most 200."
+// " Decided after 24 seeds of at most 200."
 std::string how_far(const Comparison& c) {
   if (!c.sequential || c.sequential->sample_sizes.empty()) return "";
   const auto seeds = c.sequential->sample_sizes.back(), most = c.sequential->maxima.back();
   const std::string after = " after " + std::to_string(seeds) + " seeds of at most " + std::to_string(most) + ".";
-  if (c.sequential->open == 0) return " Settled" + after;
-  if (seeds < most) return " Not settled yet" + after;
-  return " Not settled by the maximum of " + std::to_string(most) + " seeds" +
+  if (c.sequential->open == 0) return " Decided" + after;
+  if (seeds < most) return " Not decided yet" + after;
+  return " Not decided by the maximum of " + std::to_string(most) + " seeds" +
          (c.pairing.empty() ? ": a larger seeds.max goes on from here and keeps the error rate." : ".");
 }
 

@@ -4,7 +4,7 @@
 #include <cctype>
 #include <cmath>
 
-#include "ffn/base/suggest.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/compare/cautions.hpp"
 #include "ffn/compare/each.hpp"
 #include "ffn/report/cells.hpp"

@@ -20,7 +20,7 @@ const least = values => values.reduce((a, b) => b < a ? b : a, Infinity), most =
 const pen = document.createElement("canvas").getContext("2d");
 pen.font = '100px system-ui,-apple-system,"Segoe UI",Roboto,"DejaVu Sans",sans-serif';
 const textWidth = (text, size = 12) => pen.measureText(text).width * size / 100;
-const fitted = (text, width, size = 12) => {
+const cutToWidth = (text, width, size = 12) => {
   const letters = [...text];
   while (letters.length > 1 && textWidth(letters.join("") + (letters.length < text.length ? "…" : ""), size) > width) letters.pop();
   return letters.join("") + (letters.length < [...text].length ? "…" : "");
@@ -217,7 +217,7 @@ class Plot {
     this.into = this.over;
     for (const end of order) this.group(end.series, () => {
       this.marker(end.lost ? 4 : shapeOf(end.series), this.right + 8, end.at - 4, 7);
-      this.text(this.right + 15, end.at, fitted(end.name, this.width - this.right - 17), "", "start", this.into);
+      this.text(this.right + 15, end.at, cutToWidth(end.name, this.width - this.right - 17), "", "start", this.into);
     });
     this.into = this.inside;
   }
@@ -395,14 +395,14 @@ const matrix = m => {
     t.textContent = words;
     node.append(t);
   };
-  if (m.rowLabel && m.columns.length) text(label - 8, top - 8, fitted(m.rowLabel, label - 8), "q", "end");
+  if (m.rowLabel && m.columns.length) text(label - 8, top - 8, cutToWidth(m.rowLabel, label - 8), "q", "end");
   if (m.columnLabel) text(label, 12, m.columnLabel, "q", "start");
   const skip = Math.max(1, Math.ceil(26 / each));
-  m.columns.forEach((name, k) => { if (each > 60 || k % skip === 0) text(label + each * (k + 0.5), top - 8, fitted(name, each * skip - 2), "", "middle"); });
+  m.columns.forEach((name, k) => { if (each > 60 || k % skip === 0) text(label + each * (k + 0.5), top - 8, cutToWidth(name, each * skip - 2), "", "middle"); });
   const skipRows = Math.ceil(13 / height);
   m.cells.forEach((row, r) => {
     const y = top + height * r, gap = height > 8 && each > 8 ? 1 : 0;
-    if (m.rows[r] !== undefined && r % skipRows === 0) text(label - 8, y + height / 2 + 4, fitted(m.rows[r], label - 8), "", "end");
+    if (m.rows[r] !== undefined && r % skipRows === 0) text(label - 8, y + height / 2 + 4, cutToWidth(m.rows[r], label - 8), "", "end");
     row.forEach((cell, k) => {
       const x = label + each * k, box = {
         x: (x + gap).toFixed(1),

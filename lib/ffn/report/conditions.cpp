@@ -2,7 +2,7 @@
 #include <cctype>
 #include <cstdlib>
 
-#include "ffn/base/suggest.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/compare/each.hpp"
 #include "ffn/report/answer.hpp"
 #include "ffn/report/cells.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ffn/base/suggest.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/compare/each.hpp"
 #include "ffn/report/answer.hpp"
 #include "ffn/report/answer_tables.hpp"
@@ -43,11 +43,11 @@ std::string chances_and_bad_runs(const Comparison& c) {
 }
 
 std::string how_it_was_analysed(const Comparison& c) {
-  std::vector<std::string> looks, maxima;
-  for (const auto n : c.sequential->sample_sizes) looks.push_back(std::to_string(n));
+  std::vector<std::string> analyses, maxima;
+  for (const auto n : c.sequential->sample_sizes) analyses.push_back(std::to_string(n));
   for (const auto n : c.sequential->maxima) maxima.push_back(std::to_string(n));
   const std::size_t m = c.sequential->comparisons;
-  return "Paired by seed; interim analyses with " + (looks.empty() ? "no" : join(looks)) +
+  return "Paired by seed; interim analyses with " + (analyses.empty() ? "no" : join(analyses)) +
          " seeds (declared maximum: " + join(maxima, ", then ") + "; " + std::to_string(m) + (m == 1 ? " comparison" : " comparisons") +
          "). Group-sequential sign-flip test, by ranks for times, for runs without a value and for heavy tails; closed over comparisons" +
          (c.min_effect > 0 ? " and both claims, different and not" : "") + ": any wrong verdict over all of them has a chance of at most " +
@@ -85,8 +85,8 @@ std::string how_to_read(const Comparison& c) {
 std::string ratio_explanation(const Comparison& c) {
   if (!c.as_ratios) return "";
   return "Losses are compared as ratios, seed by seed: −20 % or ÷1.25 is a loss of 0.8 times that of " + shown_value(c, c.reference) +
-         ". The mean ratio is that of the geometric means. A bad run has a loss of more than 10 times the median of both sides, or none; they "
-         "are counted beside the verdict, which by ranks asks who is better with a typical seed.\n";
+         ". The mean ratio is that of the geometric means. A bad run has a loss of more than 10 times the median of both sides, or none; "
+         "they are counted beside the verdict, which by ranks asks who is better with a typical seed.\n";
 }
 
 // compare.min_effect as it is tested.
@@ -111,11 +111,12 @@ std::string explanation(const Comparison& c) {
               : "Every variant was trained with the same seeds, and is compared with " + shown_value(c, c.reference) +
                     " seed by seed. An interval") +
          " says where the true mean, or difference, lies: " + level +
-         " of such intervals hold it. Where the test is by ranks (steps to a target, diverged runs, a few runs far from the others), the difference is the typical one, "
-         "the median over pairs of seeds; a round bracket means that the limit itself is outside, and an empty interval that the test rejects every value, as it can where most seeds tie.\n" +
+         " of such intervals hold it. Where the test is by ranks (steps to a target, diverged runs, a few runs far from the others), the "
+         "difference is the typical one, the median over pairs of seeds; a round bracket means that the limit itself is outside, and an "
+         "empty interval that the test rejects every value, as it can where most seeds tie.\n" +
          ratio_explanation(c) +
-         "An interval is of one comparison; a verdict is corrected for all of them, so it can be undecided where the interval leaves out 0. The chance that any verdict "
-         "is wrong is at most " +
+         "An interval is of one comparison; a verdict is corrected for all of them, so it can be undecided where the interval leaves out "
+         "0. The chance that any verdict is wrong is at most " +
          format_level(c.alpha) + ", over all comparisons together" +
          (c.history.qualification.empty() ? "" : ", for one answer to what was declared") + ".\n" + verdict_words_text(c);
 }

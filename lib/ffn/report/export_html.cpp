@@ -1,6 +1,5 @@
 #include <sstream>
 
-#include "ffn/base/suggest.hpp"
 #include "ffn/report/answer.hpp"
 #include "ffn/report/answer_tables.hpp"
 #include "ffn/report/cells.hpp"
@@ -81,7 +80,8 @@ std::string lost_section(const ReportFacts& facts) {
   }
   const std::size_t more = facts.lost.size() - shown.size();
   std::string body = paragraph(
-      "All of them count in the comparison: each as worse than every run that ended well, except that a target which it had reached counts as reached.");
+      "All of them count in the comparison: each as worse than every run that ended well, except that a target which it had reached "
+      "counts as reached.");
   body += list_table({"run", "state", "why"}, shown);
   if (more > 0)
     body += "<details><summary>" + format_count(static_cast<std::int64_t>(more)) + " more</summary>" +

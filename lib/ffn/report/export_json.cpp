@@ -114,18 +114,18 @@ Json group_json(const Comparison& c, const GroupResult& g, const std::map<const 
 
 // The statistic is the sum of the differences in favour of the value, or of their signed ranks; the claim stands from the first interim
 // analysis at which its size reaches the bound. No p value: the bound depends on what the earlier ones spent.
-Json looks_json(const Comparison& c, const PairResult& pair) {
+Json interim_json(const Comparison& c, const PairResult& pair) {
   const double level = c.alpha / static_cast<double>(pair.judgement.comparisons);
-  Json looks = Json::array();
-  for (const auto& look : pair.interim_analyses) {
-    looks.push_back({{"seeds", look.num_seeds},
-                     {"test", stats::to_string(look.test)},
-                     {"alpha_spent", stats::spent_alpha(level, look.num_seeds, c.sequential->maxima.front())},
-                     {"statistic", json_number(look.observed)},
-                     {"bound", maybe(look.threshold)},
-                     {"crosses", look.observed_crosses}});
+  Json analyses = Json::array();
+  for (const auto& analysis : pair.interim_analyses) {
+    analyses.push_back({{"seeds", analysis.num_seeds},
+                        {"test", stats::to_string(analysis.test)},
+                        {"alpha_spent", stats::spent_alpha(level, analysis.num_seeds, c.sequential->maxima.front())},
+                        {"statistic", json_number(analysis.observed)},
+                        {"bound", maybe(analysis.threshold)},
+                        {"crosses", analysis.observed_crosses}});
   }
-  return looks;
+  return analyses;
 }
 
 // The judged effect; for log ratios, their logarithm.
@@ -194,10 +194,10 @@ Json pair_json(const Comparison& c, const PairResult& pair) {
   for (const auto& chance : judgement.chances)
     out["chances"].push_back({{"fresh_seeds", chance.num_seeds}, {"chance", chance.overall}, {"chance_if_different", chance.if_different}});
   if (const auto& s = pair.sequential)
-    out["sequential"] = {{"looked_at", s->looked_at},
+    out["sequential"] = {{"looked_at", s->num_analysed},
                          {"different_at", maybe(s->different)},
                          {"negligible_at", maybe(s->negligible)},
-                         {"looks", looks_json(c, pair)}};
+                         {"looks", interim_json(c, pair)}};
   return out;
 }
 

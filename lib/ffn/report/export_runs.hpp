@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "ffn/compare/compare.hpp"
-#include "ffn/train/interface.hpp"
+#include "ffn/train/run_result.hpp"
 
 namespace ffn::exports {
 

@@ -4,8 +4,8 @@
 #include "ffn/report/cells.hpp"
 #include "ffn/report/document.hpp"
 #include "ffn/report/exporter.hpp"
-#include "ffn/report/fit.hpp"
 #include "ffn/report/interval_bar.hpp"
+#include "ffn/report/layout.hpp"
 #include "ffn/report/terminal.hpp"
 
 namespace ffn {
@@ -44,10 +44,10 @@ std::string short_table_text(const Comparison& c, int width, bool color) {
                          bars(c, std::min(left, kMostPairBar)));
   AnswerTable cut = table;
   for (const auto shows : {Shows::seeds, Shows::difference, Shows::verdict}) {
-    if (fits(cut.plain(false), width)) break;
+    if (has_room(cut.plain(false), width)) break;
     cut.columns.erase(std::remove_if(cut.columns.begin(), cut.columns.end(), is(shows)), cut.columns.end());
   }
-  return fitted(fits(cut.plain(false), width) ? cut.plain(false) : table.plain(), width, color);
+  return laid_out(has_room(cut.plain(false), width) ? cut.plain(false) : table.plain(), width, color);
 }
 
 std::string claim_line(const DocumentPart& part, int width, bool color) {
@@ -69,7 +69,7 @@ std::string TerminalExporter::write(const Comparison& c) const {
     if (!out.empty() && !has_caption && part.kind != Kind::note && (part.kind != Kind::claim || before != Kind::claim)) out += "\n";
     before = part.kind;
     out += part.kind == Kind::short_table ? short_table_text(c, options_.width, options_.color)
-           : part.kind == Kind::table     ? fitted(part.table[0], options_.width, options_.color)
+           : part.kind == Kind::table     ? laid_out(part.table[0], options_.width, options_.color)
            : part.kind == Kind::claim     ? claim_line(part, options_.width, options_.color)
                                           : wrapped(part.text + "\n", options_.width);
   }

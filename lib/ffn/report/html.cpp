@@ -5,7 +5,7 @@
 #include <iterator>
 #include <utility>
 
-#include "ffn/base/utf8.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/style.hpp"
 

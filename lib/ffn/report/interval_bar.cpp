@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "ffn/base/suggest.hpp"
+#include "ffn/base/text.hpp"
 
 namespace ffn {
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <map>
 
-#include "ffn/base/suggest.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/compare/each.hpp"
 #include "ffn/report/answer.hpp"
 #include "ffn/report/answer_words.hpp"

@@ -9,7 +9,7 @@
 #include <iostream>
 
 #include "ffn/base/error.hpp"
-#include "ffn/base/utf8.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/report/terminal.hpp"
 
 namespace ffn {

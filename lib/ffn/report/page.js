@@ -99,10 +99,10 @@ const comparison = () => {
       plot.segment(plot.px(0), plot.top, plot.px(0), plot.bottom, "zero");
       drawn.forEach((row, i) => {
         const top = plot.top + height * i, y = top + (wide ? height / 2 : 13);
-        if (!row.pair) { plot.text(0, y + 4, fitted(row.heading, plot.right), "b"); return; }
+        if (!row.pair) { plot.text(0, y + 4, cutToWidth(row.heading, plot.right), "b"); return; }
         if (plot.hidden.has(row.series)) return;
-        plot.text(0, y + 4, fitted(names[row.series], label - 6));
-        plot.text(plot.right + (wide ? 10 : 0), wide ? y + 4 : top + 32, fitted(row.pair.text, wide ? texts - 10 : width - label), wide ? "q" : "q halo", wide ? "start" : "end");
+        plot.text(0, y + 4, cutToWidth(names[row.series], label - 6));
+        plot.text(plot.right + (wide ? 10 : 0), wide ? y + 4 : top + 32, cutToWidth(row.pair.text, wide ? texts - 10 : width - label), wide ? "q" : "q halo", wide ? "start" : "end");
         plot.group(row.series, () => {
           const endless = !isFinite(row.size), low = endless && row.size > 0 ? Math.min(0, row.low) : row.low,
                 high = endless && row.size < 0 ? Math.max(0, row.high) : row.high;
@@ -185,7 +185,7 @@ const comparison = () => {
           for (const g of of) {
             y += 15;
             plot.into = plot.over;
-            plot.group(g.series, () => { plot.marker(shapeOf(g.series), 5, y - 4, 7); plot.text(14, y, fitted(nameOf(g), plot.left - 28)); });
+            plot.group(g.series, () => { plot.marker(shapeOf(g.series), 5, y - 4, 7); plot.text(14, y, cutToWidth(nameOf(g), plot.left - 28)); });
             for (const t of plot.marksX) plot.text(plot.px(t), y, String(counted(g, t)), "q risk", "middle");
           }
           y += 15;
@@ -449,7 +449,7 @@ const comparison = () => {
             plot.segment(middle - half, at, middle + half, at, "centre");
             if (g.at.low < g.at.high) plot.whisker(middle, g.at.low, g.at.high, "centre", 5);
           }
-          plot.text(middle, plot.bottom + 16, fitted(nameOf(g), each - 4), "", "middle");
+          plot.text(middle, plot.bottom + 16, cutToWidth(nameOf(g), each - 4), "", "middle");
         }));
         return {plot};
       };
@@ -633,7 +633,7 @@ const comparison = () => {
             shapeOf(g.series), x, y, 8, `${nameOf(g)}${g.facet.title ? ", " + g.facet.title : ""}: ${interval(g.at)} for ${shown(g[key])} ${title}`,
             stands > 0);
           if (!text || labelled.some(([a, b]) => Math.abs(a - x) < textWidth(text) + 8 && Math.abs(b - y) < 13)) return;
-          plot.text(x + 7, y - 5, fitted(text, 70), "q");
+          plot.text(x + 7, y - 5, cutToWidth(text, 70), "q");
           labelled.push([x, y]);
         });
         return {plot};
@@ -660,12 +660,12 @@ const comparison = () => {
   const interim = () => {
     if (!c.sequential?.looks.length) return null;
     const all = c.facets.flatMap(facet => facet.pairs.filter(pair => pair.sequential).map(pair => {
-      const settled = pair.verdict === "no meaningful difference" ? pair.sequential.negligible_at :
+      const decided = pair.verdict === "no meaningful difference" ? pair.sequential.negligible_at :
         ["better", "worse"].includes(pair.verdict)                ? pair.sequential.different_at :
                                                                     null;
       return {
         pair,
-        settled,
+        decided,
         series: series.get(pair.value),
         label:
           [facet.title, names[series.get(pair.value)] + (pair.reference === c.reference ? "" : ` against ${pair.reference_label}`)].filter(t => t).join(", ")
@@ -685,16 +685,16 @@ const comparison = () => {
       for (const end of c.sequential.maxima) plot.segment(plot.px(end), plot.top, plot.px(end), plot.bottom, "target");
       rows.forEach((row, i) => {
         const y = plot.top + 24 * (i + 0.5), {looked_at} = row.pair.sequential;
-        plot.text(0, y + 4, fitted(row.label, plot.left - 10));
+        plot.text(0, y + 4, cutToWidth(row.label, plot.left - 10));
         plot.group(row.series, () => {
           plot.segment(plot.left, y, plot.px(looked_at), y, "t");
           for (const seeds of c.sequential.looks.filter(n => n <= looked_at)) {
-            if (seeds === row.settled)
+            if (seeds === row.decided)
               plot.marker(shapeOf(row.series), plot.px(seeds), y, 10, `${row.label}: ${row.pair.verdict} since the interim analysis at ${seeds} seeds`);
             else plot.segment(plot.px(seeds), y - 4, plot.px(seeds), y + 4, "t");
           }
         });
-        plot.text(plot.right + 6, y + 4, fitted(row.pair.verdict, (width - plot.right - 6) / 1.05), row.settled ? "b" : "q");
+        plot.text(plot.right + 6, y + 4, cutToWidth(row.pair.verdict, (width - plot.right - 6) / 1.05), row.decided ? "b" : "q");
       });
       return {plot};
     };
@@ -707,7 +707,7 @@ const comparison = () => {
       reading: "Upright strokes: interim analyses; the mark: where the verdict stood first; the dotted line: the declared maximum of seeds.",
       numbers: {
         headers: ["comparison", "seeds analysed", "verdict", "stands since"],
-        rows: all.map(row => [row.label, row.pair.sequential.looked_at, row.pair.verdict, row.settled ?? "-"])
+        rows: all.map(row => [row.label, row.pair.sequential.looked_at, row.pair.verdict, row.decided ?? "-"])
       }
     };
   };
@@ -776,7 +776,7 @@ const drawPlanes = (panel, width) => {
     "aria-label": `Network over ${first.inputs.join(" and ")}${panel.title ? ", " + panel.title : ""}`
   });
   const plot = {into: node, path: Plot.prototype.path, marker: Plot.prototype.marker}, text = (...words) => Plot.prototype.text.call({over: node}, ...words);
-  text(0, 12, fitted(first.inputs[1], width), "q");
+  text(0, 12, cutToWidth(first.inputs[1], width), "q");
   panel.surfaces.forEach((s, i) => {
     const x0 = left + (size + gap) * i, px = v => x0 + size * (v - s.low[0]) / (s.high[0] - s.low[0]),
           py = v => top + size - size * (v - s.low[1]) / (s.high[1] - s.low[1]);
@@ -801,7 +801,7 @@ const drawPlanes = (panel, width) => {
       plot.marker(shapeOf(kind), px(x), py(y), size > 200 ? 5 : 3.2, null, !trained);
       plot.into = node;
     }
-    text(x0 + size / 2, top - 6, fitted(panel.names[i], size), "q", "middle");
+    text(x0 + size / 2, top - 6, cutToWidth(panel.names[i], size), "q", "middle");
     for (const v of linearTicks(s.low[0], s.high[0], size > 200 ? 5 : 3)) text(px(v), top + size + 14, tickLabel(v), "q", "middle");
     if (i === 0)
       for (const v of linearTicks(s.low[1], s.high[1], size > 200 ? 5 : 3)) text(left - 5, py(v) + 4, tickLabel(v), "q", "end");

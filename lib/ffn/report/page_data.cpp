@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
-#include "ffn/base/utf8.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/report/cells.hpp"
 #include "ffn/report/exporter.hpp"
 #include "ffn/report/format.hpp"

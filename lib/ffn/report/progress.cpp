@@ -4,8 +4,7 @@
 #include <chrono>
 #include <iostream>
 
-#include "ffn/base/suggest.hpp"
-#include "ffn/base/utf8.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/output.hpp"
 #include "ffn/report/terminal.hpp"
@@ -72,7 +71,7 @@ std::string progress_bar(const ProgressView& view, int width) {
   const std::size_t used = display_width(text("")) + kFrame;
   if (used + kNarrowestBar <= columns) return text(bar(view, std::min(kWidestBar, columns - used)));
   if (display_width(text("")) > columns) left.clear();
-  return text("").substr(0, fitting_prefix(text(""), columns));
+  return text("").substr(0, prefix_within(text(""), columns));
 }
 
 std::string evaluating_text(double share) { return "evaluating " + std::to_string(static_cast<int>(100 * share)) + " %"; }

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "ffn/train/interface.hpp"
+#include "ffn/train/cohort.hpp"
 
 namespace ffn {
 

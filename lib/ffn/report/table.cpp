@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "ffn/base/utf8.hpp"
-#include "ffn/report/fit.hpp"
+#include "ffn/base/text.hpp"
+#include "ffn/report/layout.hpp"
 #include "ffn/report/terminal.hpp"
 
 namespace ffn {

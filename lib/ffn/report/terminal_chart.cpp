@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ffn/base/utf8.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/report/table.hpp"
 
 namespace ffn::report {

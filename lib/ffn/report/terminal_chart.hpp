@@ -7,7 +7,7 @@
 
 #include "ffn/report/axis.hpp"
 #include "ffn/report/canvas.hpp"
-#include "ffn/report/fit.hpp"
+#include "ffn/report/layout.hpp"
 
 namespace ffn::report {
 

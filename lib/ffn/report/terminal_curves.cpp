@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ffn/base/utf8.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/report/answer_tables.hpp"
 #include "ffn/report/cells.hpp"
-#include "ffn/report/fit.hpp"
 #include "ffn/report/format.hpp"
+#include "ffn/report/layout.hpp"
 #include "ffn/report/series.hpp"
 #include "ffn/report/terminal_chart.hpp"
 
@@ -128,7 +128,8 @@ std::vector<std::string> notes_of(const CurveSet& set) {
   auto notes = set.notes;
   if (any_point(set, [](const CurvePoint& point, std::size_t) { return point.gone > 0; }))
     notes.push_back(
-        "where a line is dotted runs have diverged or failed: it is the median of all runs, and its interval the quartiles, with the lost ones as the worst");
+        "where a line is dotted runs have diverged or failed: it is the median of all runs, and its interval the quartiles, with the lost "
+        "ones as the worst");
   if (any_point(set, [](const CurvePoint& point, std::size_t runs) { return point.runs + point.gone < runs; }))
     notes.push_back("not all seeds have a value at every step; a line is of those that have");
   return notes;
@@ -155,7 +156,7 @@ std::string curves_text(const Comparison& c, const CurveSet& set, const Terminal
 
   const auto text = [&](const std::string& words) { return in_charset(words, view.charset); };
   std::string out = text(wrapped(caption(c, set, view.charset), view.width)) + "\n" + beside_each_other(charts, view.width) + "\n";
-  out += text(fitted(key(c, set, series), view.width, false));
+  out += text(laid_out(key(c, set, series), view.width, false));
   for (const auto& note : notes) out += text(wrapped("note: " + note, view.width));
   return out;
 }

@@ -60,10 +60,10 @@ inline std::uint64_t count_subsets_below(const std::vector<double>& d, double li
   };
   const std::vector<double> a = ordered_sums(0, d.size() / 2), b = ordered_sums(d.size() / 2, d.size());
   std::uint64_t count = 0;
-  std::size_t fitting = b.size();
+  std::size_t within = b.size();
   for (const double sum : a) {
-    while (fitting > 0 && sum + b[fitting - 1] > limit) --fitting;
-    count += fitting;
+    while (within > 0 && sum + b[within - 1] > limit) --within;
+    count += within;
   }
   return count;
 }

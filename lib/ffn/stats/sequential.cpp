@@ -1,4 +1,4 @@
-// Seeds until settled.
+// Sequential designs.
 #include "ffn/stats/sequential.hpp"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ void check_maxima(const std::vector<std::size_t>& maxima) {
 
 /// When the claims of one comparison were flagged at α/1, α/2, …
 struct Flags {
-  std::size_t looked_at = 0;
+  std::size_t num_analysed = 0;
   std::vector<std::size_t> different, negligible;  // negligible empty: not claimed
   bool positive = false;
 
@@ -39,7 +39,7 @@ Flags flags_of(const std::vector<double>& d, const std::vector<std::size_t>& sam
                const Flips& flips, const SequentialDesign& design) {
   Flags flags;
   for (const std::size_t n : sample_sizes)
-    if (n <= d.size()) flags.looked_at = n;
+    if (n <= d.size()) flags.num_analysed = n;
   const auto different = run_interim_analyses(d, sample_sizes, spent, flips, Side::both, design.rule);
   for (const auto& level : different) flags.different.push_back(crossing(level));
   for (const InterimAnalysis& analysis : different.front())
@@ -125,7 +125,8 @@ std::vector<SequentialVerdict> judge_sequentially(const std::vector<std::vector<
   for (const auto& d : comparisons) flags.push_back(flags_of(d, sample_sizes, spent, flips, design));
 
   std::vector<SequentialVerdict> verdicts;
-  for (const Flags& f : flags) verdicts.push_back({f.looked_at == 0 ? Verdict::too_few_seeds : Verdict::undecided, f.looked_at, {}, {}});
+  for (const Flags& f : flags)
+    verdicts.push_back({f.num_analysed == 0 ? Verdict::too_few_seeds : Verdict::undecided, f.num_analysed, {}, {}});
   for (const std::size_t n : sample_sizes) {
     std::vector<std::size_t> open(m, m - flags.size());
     for (std::size_t s = 0; s < m; ++s)

@@ -92,8 +92,8 @@ std::vector<InterimAnalysis> sequential_test(const std::vector<double>& differen
 
 /// The design's verdict on one comparison.
 struct SequentialVerdict {
-  Verdict verdict;        ///< better, worse, no_meaningful_difference or undecided; too_few_seeds before the first interim analysis
-  std::size_t looked_at;  ///< seeds of the last interim analysis
+  Verdict verdict;           ///< better, worse, no_meaningful_difference or undecided; too_few_seeds before the first interim analysis
+  std::size_t num_analysed;  ///< seeds of the last interim analysis
   std::optional<std::size_t> different, negligible;  ///< seeds at which the claim stood first
 };
 

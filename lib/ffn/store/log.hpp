@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "ffn/train/interface.hpp"
+#include "ffn/train/libtorch.hpp"
 
 namespace ffn {
 

@@ -10,7 +10,7 @@
 #include "ffn/base/checksum.hpp"
 #include "ffn/base/files.hpp"
 #include "ffn/store/run_record.hpp"
-#include "ffn/train/interface.hpp"
+#include "ffn/train/run_result.hpp"
 
 namespace ffn {
 

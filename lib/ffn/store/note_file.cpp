@@ -4,7 +4,7 @@
 #include <sstream>
 
 #include "ffn/base/files.hpp"
-#include "ffn/base/suggest.hpp"
+#include "ffn/base/text.hpp"
 
 namespace ffn {
 namespace fs = std::filesystem;

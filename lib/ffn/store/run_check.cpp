@@ -5,7 +5,7 @@
 #include "ffn/base/checksum.hpp"
 #include "ffn/base/files.hpp"
 #include "ffn/base/hash.hpp"
-#include "ffn/base/suggest.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/store/cleanup.hpp"
 #include "ffn/store/json_text.hpp"
 #include "ffn/store/log.hpp"

@@ -7,7 +7,6 @@
 #include "ffn/base/checksum.hpp"
 #include "ffn/base/marked_names.hpp"
 #include "ffn/base/safetensors.hpp"
-#include "ffn/base/suggest.hpp"
 #include "ffn/config/tuning.hpp"
 #include "ffn/data/task.hpp"
 #include "ffn/store/json_text.hpp"

@@ -11,7 +11,7 @@
 #include "ffn/base/json_document.hpp"
 #include "ffn/config/accounting.hpp"
 #include "ffn/config/compute_config.hpp"
-#include "ffn/train/interface.hpp"
+#include "ffn/train/cohort.hpp"
 
 namespace ffn {
 

@@ -41,7 +41,7 @@ std::string first_compared(const std::vector<Assignment>& assignments, const Com
   return "";
 }
 
-Json looks_json(const SequentialRecord& record) {
+Json sequential_json(const SequentialRecord& record) {
   return {{"maxima", record.maxima}, {"comparisons", record.comparisons}, {"looks", record.sample_sizes}};
 }
 
@@ -174,7 +174,7 @@ Json study_json(const Study& study, const std::vector<std::string>& identities) 
   out["question"] = question;
   out["declaration"] = declaration_of(study, question, variants);
   out["variant_keys"] = variant_keys(study);
-  if (study.sequential) out["sequential"] = looks_json(*study.sequential);
+  if (study.sequential) out["sequential"] = sequential_json(*study.sequential);
   out["document"] = *study.document;
   if (study.tuned) out["tuning"] = to_json(*study.tuned);
   return out;

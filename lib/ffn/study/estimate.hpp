@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "ffn/study/plan.hpp"
-#include "ffn/train/interface.hpp"
+#include "ffn/train/cohort.hpp"
 
 namespace ffn {
 

@@ -5,7 +5,7 @@
 
 #include "ffn/base/files.hpp"
 #include "ffn/base/marked_names.hpp"
-#include "ffn/base/suggest.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/store/cleanup.hpp"
 #include "ffn/store/note_file.hpp"
 #include "ffn/store/run_check.hpp"

@@ -26,7 +26,7 @@ std::size_t job_count(int asked, const Study& study) {
   };
   if (on("cuda:")) return 1;
   if (on("cuda")) return std::max<std::size_t>(1, visible_gpus().size());
-  return workers_that_fit(usable_cores(), least_bytes_of_worker(study), free_memory());
+  return affordable_workers(usable_cores(), least_bytes_of_worker(study), free_memory());
 }
 
 std::vector<EngineShare> engine_shares(const Study& study) {

@@ -52,7 +52,7 @@ std::optional<StudyFile> study_there(const Study& study, const fs::path& directo
     lost = error.what();
   }
   const auto compared = read_file_if_there(comparison_path(directory), "comparison", ExitCode::data, 64 << 20);
-  const bool was_sequential = study.growing || (compared && compared->find("\"sequential\"") != std::string::npos);
+  const bool was_sequential = study.sequential_seeds || (compared && compared->find("\"sequential\"") != std::string::npos);
   if (!was_sequential || !holds_finished_runs(directory)) return std::nullopt;
   throw DataError(lost +
                       "; finished runs are there, and what their interim analyses have used up of the error that "
@@ -83,7 +83,8 @@ void require_same_question(const Study& study, const StudyFile& there, const fs:
     require(theirs[item.key()] == item.value(),
             "compare." + item.key() + ": " + shortened(theirs[item.key()]) + " → " + shortened(item.value()));
   const std::int64_t first = there.seeds.empty() ? 0 : there.seeds[0];
-  require(first == study.growing->first, "seeds.first: " + std::to_string(first) + " → " + std::to_string(study.growing->first));
+  require(first == study.sequential_seeds->first,
+          "seeds.first: " + std::to_string(first) + " → " + std::to_string(study.sequential_seeds->first));
   if (differ.empty()) return;
   std::string text;
   for (const auto& line : differ) text += "\n  " + line;
@@ -93,7 +94,7 @@ void require_same_question(const Study& study, const StudyFile& there, const fs:
 
 SequentialRecord record_of(const Study& study, const std::optional<StudyFile>& there, const fs::path& out) {
   const fs::path directory = out / study.name;
-  SequentialRecord fresh{{study.growing->max}, compare_before(study, out).num_comparisons, {}};
+  SequentialRecord fresh{{study.sequential_seeds->max}, compare_before(study, out).num_comparisons, {}};
   if (!there || (!there->sequential && !any_finished(*there, directory))) return fresh;
   if (!there->sequential)
     throw UsageError(directory.string() + " was declared with " + std::to_string(there->seeds.size()) +
@@ -102,7 +103,7 @@ SequentialRecord record_of(const Study& study, const std::optional<StudyFile>& t
   SequentialRecord record = *there->sequential;
   if (record.sample_sizes.empty() && !any_finished(*there, directory)) return fresh;
   require_same_question(study, *there, directory);
-  if (study.growing->max > record.maxima.back()) record.maxima.push_back(study.growing->max);
+  if (study.sequential_seeds->max > record.maxima.back()) record.maxima.push_back(study.sequential_seeds->max);
   return record;
 }
 
@@ -111,32 +112,33 @@ SequentialRecord record_of(const Study& study, const std::optional<StudyFile>& t
 std::optional<SequentialRecord> record_to_go_on(const Study& study, const fs::path& out) {
   const fs::path directory = out / study.name;
   const auto there = study_there(study, directory);
-  if (study.growing) return record_of(study, there, out);
+  if (study.sequential_seeds) return record_of(study, there, out);
   if (there && there->sequential && !there->sequential->sample_sizes.empty())
-    throw UsageError(directory.string() + " adds seeds until settled and was analysed with " +
+    throw UsageError(directory.string() + " adds seeds until decided and was analysed with " +
                          std::to_string(there->sequential->sample_sizes.back()) + "; judging " + std::to_string(study.seeds.size()) +
                          " seeds as if there had been no interim analysis makes more errors than it says",
                      std::string("seeds=auto goes on with it; ") + kNewStudyHint);
   return std::nullopt;
 }
 
-std::size_t last_analysis(const SequentialSeeds& growing, const SequentialRecord& record) {
+std::size_t last_analysis(const SequentialSeeds& seeds, const SequentialRecord& record) {
   std::size_t last = record.sample_sizes.empty() ? SequentialSeeds::kFewest : record.sample_sizes.back();
   for (const std::size_t analysis : stats::interim_sample_sizes(record.maxima)) {
-    if (analysis <= growing.max) last = std::max(last, analysis);
+    if (analysis <= seeds.max) last = std::max(last, analysis);
   }
   return last;
 }
 
-std::size_t first_analysis(const SequentialSeeds& growing, const SequentialRecord& record) {
+std::size_t first_analysis(const SequentialSeeds& seeds, const SequentialRecord& record) {
   const std::size_t before = record.sample_sizes.empty() ? 0 : record.sample_sizes.back();
   const auto analyses = stats::interim_sample_sizes(record.maxima);
-  const std::size_t wanted = std::max(before, std::min(growing.min, last_analysis(growing, record)));
+  const std::size_t wanted = std::max(before, std::min(seeds.min, last_analysis(seeds, record)));
   return *std::lower_bound(analyses.begin(), analyses.end(), wanted);
 }
 
 void take_first_seeds(Study& study) {
-  if (study.growing) study.seeds = study.growing->seeds(first_analysis(*study.growing, {{study.growing->max}, 0, {}}));
+  if (study.sequential_seeds)
+    study.seeds = study.sequential_seeds->seeds(first_analysis(*study.sequential_seeds, {{study.sequential_seeds->max}, 0, {}}));
 }
 
 bool has_come_further(const Plan& plan) {

@@ -1,4 +1,4 @@
-// A sequential design: a study that adds seeds until settled, and what its directory says of its interim analyses.
+// A sequential design: a study that adds seeds until every comparison is decided, and what its directory says of its interim analyses.
 #pragma once
 
 #include "ffn/study/plan.hpp"
@@ -13,8 +13,8 @@ std::optional<SequentialRecord> record_to_go_on(const Study& study, const std::f
 
 /// The number of seeds of the first interim analysis of this start, and of the last: a max below what was declared ends it earlier, and
 /// changes no verdict.
-std::size_t first_analysis(const SequentialSeeds& growing, const SequentialRecord& record);
-std::size_t last_analysis(const SequentialSeeds& growing, const SequentialRecord& record);
+std::size_t first_analysis(const SequentialSeeds& seeds, const SequentialRecord& record);
+std::size_t last_analysis(const SequentialSeeds& seeds, const SequentialRecord& record);
 
 /// Gives a sequential design the seeds that it trains before it first decides anything: up to the first interim analysis that is not below
 /// its min.

@@ -4,7 +4,7 @@
 #include <functional>
 
 #include "ffn/study/plan.hpp"
-#include "ffn/train/interface.hpp"
+#include "ffn/train/cohort.hpp"
 
 namespace ffn {
 

@@ -42,13 +42,13 @@ void add_earlier(const StudyOutcome& earlier, StudyOutcome& now) {
   now.reused -= std::min(now.reused, earlier.trained);
 }
 
-TrainedStudy train_until_settled(Study study, const StudyRequest& request, StudyObserver& observer) {
+TrainedStudy train_sequentially(Study study, const StudyRequest& request, StudyObserver& observer) {
   auto& record = *study.sequential;
-  std::size_t seeds = first_analysis(*study.growing, record);
-  const std::size_t last = last_analysis(*study.growing, record);
+  std::size_t seeds = first_analysis(*study.sequential_seeds, record);
+  const std::size_t last = last_analysis(*study.sequential_seeds, record);
   observer.sequential(study, record, seeds, last);
   for (StudyOutcome earlier;;) {
-    study.seeds = study.growing->seeds(seeds);
+    study.seeds = study.sequential_seeds->seeds(seeds);
     auto trained = train_tuned(study, request, observer);
     auto& outcome = trained.outcome;
     add_earlier(earlier, outcome);
@@ -69,15 +69,15 @@ TrainedStudy train_until_settled(Study study, const StudyRequest& request, Study
 }  // namespace
 
 TrainedStudy train_study(Study study, const StudyRequest& request, StudyObserver& observer) {
-  if (study.growing && request.shard.count > 1)
-    throw UsageError("--shard takes an equal part of a known number of runs, and this study adds seeds until it is settled",
+  if (study.sequential_seeds && request.shard.count > 1)
+    throw UsageError("--shard takes an equal part of a known number of runs, and this study adds seeds until it is decided",
                      "start the same command wherever the directory is seen: processes share the runs; or give a number of seeds");
   if (request.fresh) {
     for (const auto& variant : study.variants) request.prepare(variant.config);
     rename_results(request.out / study.name, observer);
   }
   study.sequential = record_to_go_on(study, request.out);
-  return study.sequential ? train_until_settled(std::move(study), request, observer) : train_tuned(study, request, observer);
+  return study.sequential ? train_sequentially(std::move(study), request, observer) : train_tuned(study, request, observer);
 }
 
 }  // namespace ffn

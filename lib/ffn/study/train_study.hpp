@@ -62,7 +62,7 @@ struct TrainedStudy {
   bool is_tuned = true;  ///< false if tuning was interrupted or had runs that failed: nothing else was trained
 };
 /// The whole way: tuned first where the study asks for it; a sequential design interim analysis by interim analysis, until its comparisons
-/// are settled or its maximum is reached. What comes back is of the last one, and counts the runs of all.
+/// are decided or its maximum is reached. What comes back is of the last one, and counts the runs of all.
 TrainedStudy train_study(Study study, const StudyRequest& request, StudyObserver& observer);
 
 }  // namespace ffn

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "ffn/layers/compat_torch.hpp"
-#include "ffn/train/interface.hpp"
+#include "ffn/train/libtorch.hpp"
 
 namespace ffn {
 

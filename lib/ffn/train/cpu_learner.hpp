@@ -4,7 +4,7 @@
 #include "ffn/config/run_config.hpp"
 #include "ffn/data/task.hpp"
 #include "ffn/layers/data_parallel_cpu.hpp"
-#include "ffn/train/interface.hpp"
+#include "ffn/train/cohort.hpp"
 #include "ffn/train/learner.hpp"
 #include "ffn/train/optimizer.hpp"
 #include "ffn/train/rows.hpp"

@@ -6,6 +6,7 @@
 #include "ffn/kernels/subnormals.hpp"
 #include "ffn/train/cpu_learner.hpp"
 #include "ffn/train/devices.hpp"
+#include "ffn/train/libtorch.hpp"
 
 namespace ffn {
 

@@ -1,7 +1,7 @@
 // The engine behind the command line: each cohort is trained by what its config asks for, or what suits it.
 #pragma once
 
-#include "ffn/train/interface.hpp"
+#include "ffn/train/cohort.hpp"
 #include "ffn/train/trainer.hpp"
 
 namespace ffn {

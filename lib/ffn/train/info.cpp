@@ -1,4 +1,4 @@
-#include "ffn/train/interface.hpp"
+#include "ffn/train/cohort.hpp"
 
 namespace ffn {
 

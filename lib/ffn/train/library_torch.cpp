@@ -6,8 +6,8 @@
 #include "ffn/layers/compat_torch.hpp"
 #include "ffn/train/bench_torch.hpp"
 #include "ffn/train/devices.hpp"
-#include "ffn/train/interface.hpp"
 #include "ffn/train/learner_torch.hpp"
+#include "ffn/train/libtorch.hpp"
 #include "ffn/train/verify_torch.hpp"
 
 // OpenBLAS's thread pool does not follow OpenMP's setting. Weak: another BLAS has no such function.

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "ffn/base/error.hpp"
-#include "ffn/train/interface.hpp"
+#include "ffn/train/libtorch.hpp"
 
 namespace ffn {
 namespace fs = std::filesystem;

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "ffn/config/metrics.hpp"
-#include "ffn/train/interface.hpp"
+#include "ffn/train/run_result.hpp"
 
 namespace ffn {
 

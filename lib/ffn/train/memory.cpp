@@ -87,7 +87,7 @@ double usable_memory() {
 
 double free_memory() { return std::min(sum_of_meminfo({"MemAvailable:"}), limit_of_container()); }
 
-std::size_t workers_that_fit(std::size_t cores, double least, double free) {
+std::size_t affordable_workers(std::size_t cores, double least, double free) {
   if (!(least * static_cast<double>(cores) > free)) return cores;
   return std::max<std::size_t>(1, static_cast<std::size_t>(free / least));
 }

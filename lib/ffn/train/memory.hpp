@@ -28,6 +28,6 @@ double usable_memory();
 double free_memory();
 
 /// How many workers the memory allows: one at least, `cores` at most, and no more than fit into `free` with `least` bytes each.
-std::size_t workers_that_fit(std::size_t cores, double least, double free);
+std::size_t affordable_workers(std::size_t cores, double least, double free);
 
 }  // namespace ffn

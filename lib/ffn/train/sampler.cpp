@@ -6,7 +6,7 @@
 
 #include "ffn/base/error.hpp"
 #include "ffn/base/random.hpp"
-#include "ffn/base/utf8.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/data/task.hpp"
 #include "ffn/train/trained.hpp"
 

@@ -1,8 +1,6 @@
 // Text from a trained character model, by whichever engine covers it.
 #pragma once
 
-#include "ffn/train/interface.hpp"
-
 namespace ffn {
 
 struct SampleRequest {

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "ffn/base/error.hpp"
-#include "ffn/base/utf8.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/config/accounting.hpp"
 #include "ffn/data/task.hpp"
 #include "ffn/train/engine.hpp"

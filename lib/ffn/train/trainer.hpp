@@ -7,8 +7,8 @@
 #include <optional>
 
 #include "ffn/data/task.hpp"
+#include "ffn/train/cohort.hpp"
 #include "ffn/train/evaluator.hpp"
-#include "ffn/train/interface.hpp"
 #include "ffn/train/layer_meter.hpp"
 #include "ffn/train/learner.hpp"
 

@@ -1,8 +1,8 @@
 // Both engines side by side on one run, LibTorch in float64 as the judge.
 #pragma once
 
-#include "ffn/train/interface.hpp"
 #include "ffn/train/learner_torch.hpp"
+#include "ffn/train/libtorch.hpp"
 
 namespace ffn {
 

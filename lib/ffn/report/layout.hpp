@@ -17,9 +17,9 @@ std::vector<std::string> wrapped_lines(const std::string& line, int width, int h
 std::string wrapped(const std::string& text, int width, int hanging = 0);
 
 /// Whether the table has room, its widest column of words in several lines where need be.
-bool fits(const Table& table, int width);
+bool has_room(const Table& table, int width);
 /// The table where it fits; otherwise each row is a paragraph of "header: cell", empty cells left out.
-std::string fitted(const Table& table, int width, bool color);
+std::string laid_out(const Table& table, int width, bool color);
 
 /// Lines that belong together, and the columns of the widest.
 struct Block {

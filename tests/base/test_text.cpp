@@ -1,5 +1,5 @@
 // UTF-8 by RFC 3629: what is well-formed, where it breaks, and back again.
-#include "ffn/base/utf8.hpp"
+#include "ffn/base/text.hpp"
 #include "support/catch_plain.hpp"
 
 using namespace ffn;
@@ -93,9 +93,9 @@ TEST_CASE("the display width counts code points") {
   CHECK(display_width("e\u0301") == 1);
   CHECK(display_width("−∞ ± ●─█⠿·φ²") == 12);
   CHECK(display_width("\xff\xfe") == 2);
-  CHECK(fitting_prefix("日本語", 3) == 3);
-  CHECK(fitting_prefix("日本語", 4) == 6);
-  CHECK(fitting_prefix("abc", 9) == 3);
+  CHECK(prefix_within("日本語", 3) == 3);
+  CHECK(prefix_within("日本語", 4) == 6);
+  CHECK(prefix_within("abc", 9) == 3);
 }
 
 TEST_CASE("what a terminal would obey becomes a question mark") {
@@ -149,4 +149,11 @@ TEST_CASE("clipped texts end between characters") {
   CHECK(clipped("φφφφφφ", 5) == "φφ...");
   CHECK(clipped("abφφφφ", 5) == "ab...");
   CHECK(!invalid(clipped(std::string(3, 'a') + "\xF0\x9F\x98\x80\xF0\x9F\x98\x80\xF0\x9F\x98\x80", 5)));
+}
+
+TEST_CASE("words are joined by commas or what is asked for") {
+  CHECK(join({}) == "");
+  CHECK(join({"a"}) == "a");
+  CHECK(join({"a", "b", "c"}) == "a, b, c");
+  CHECK(join({"a", "b"}, " | ") == "a | b");
 }

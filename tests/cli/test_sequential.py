@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Seeds until settled: a study adds seeds look by look, its verdicts depend on seeds, looks and maxima alone."""
+"""Sequential designs: verdicts depend on the seeds, the interim analyses and the declared maxima alone."""
 import json
 import os
 import signal
@@ -31,7 +31,7 @@ def without_times(value):
     return [without_times(v) for v in value] if isinstance(value, list) else value
 
 
-class Settled(ProgramTest):
+class Sequential(ProgramTest):
     def train(self, *arguments):
         return self.ok(self.path, *arguments)
 
@@ -48,7 +48,7 @@ class Settled(ProgramTest):
     def verdicts(self, comparison):
         return {pair["value"]: pair["verdict"] for facet in comparison["facets"] for pair in facet["pairs"]}
 
-    def test_the_study_is_judged_by_its_looks_whatever_way_its_runs_are_named(self):
+    def test_the_study_is_judged_by_its_analyses_whatever_way_its_runs_are_named(self):
         self.train()
         whole = self.compared("runs/s")
         self.assertEqual(whole["sequential"]["comparisons"], 2)
@@ -62,7 +62,7 @@ class Settled(ProgramTest):
         fixed = {**STUDY, "name": "fixed", "seeds": 8, "sweep": {"grid": {"model.ffn.activation": ["relu", "tanh"]}}}
         self.ok(self.write("fixed.json", fixed))
         variants = [f"runs/s/activation={value}" for value in ("relu", "gelu", "identity")]
-        alone = "This study adds seeds until its own question is settled"
+        alone = "This study adds seeds until its own question is decided"
         for names, said in ((["runs/s", "runs/fixed"], "Runs of several studies"), (["runs"], "Runs of several studies"),
                             (variants[:2], alone + "; a part of the study"), ([*variants, "--all"], alone)):
             comparison = self.compared(*names)
@@ -74,23 +74,23 @@ class Settled(ProgramTest):
     def compared(self, *names):
         return without_times(json.loads(self.ok("compare", *names, "--json").stdout))
 
-    def test_a_clear_study_settles_early_and_says_after_how_many_seeds(self):
+    def test_a_clear_study_is_decided_early_and_says_after_how_many_seeds(self):
         result = self.train()
         self.assertIn("from 8 to at most 32", result.stderr)
-        self.assertRegex(result.stderr, r"look at 8 seeds: \d of 2 comparisons settled")
+        self.assertRegex(result.stderr, r"interim analysis at 8 seeds: \d of 2 comparisons decided")
         self.assertIn("without compare.min_effect", result.stderr)
         seeds = len(self.record()["seeds"])
         self.assertLess(seeds, 32)
-        self.assertIn(f"Settled after {seeds} seeds of at most 32.", " ".join(result.stdout.split()))
-        looks = [n for n in (8, 12, 16, 24) if n <= seeds]
-        self.assertEqual(self.record()["sequential"], {"maxima": [32], "comparisons": 2, "looks": looks})
+        self.assertIn(f"Decided after {seeds} seeds of at most 32.", " ".join(result.stdout.split()))
+        analyses = [n for n in (8, 12, 16, 24) if n <= seeds]
+        self.assertEqual(self.record()["sequential"], {"maxima": [32], "comparisons": 2, "looks": analyses})
         comparison = self.comparison()
-        self.assertEqual(comparison["sequential"], {"maxima": [32], "comparisons": 2, "looks": looks, "open": 0})
+        self.assertEqual(comparison["sequential"], {"maxima": [32], "comparisons": 2, "looks": analyses, "open": 0})
         self.assertEqual(set(self.verdicts(comparison)), {"gelu", "identity"})
         for pair in comparison["facets"][0]["pairs"]:
             interval, verdict = pair["effect"]["interval"], pair["verdict"]
             self.assertTrue(interval["high"] < 0 if verdict == "better" else interval["low"] > 0, pair)
-            self.assertIn(pair["sequential"]["different_at"], looks)
+            self.assertIn(pair["sequential"]["different_at"], analyses)
             self.assertIsNone(pair["p_holm"])
 
     def test_compare_says_what_the_study_said(self):
@@ -141,7 +141,7 @@ class Settled(ProgramTest):
         for key in ("sequential", "seeds"):
             self.assertEqual(self.record("killed/s")[key], self.record("whole/s")[key])
 
-    def test_seeds_beyond_the_last_look_wait_for_the_next(self):
+    def test_seeds_beyond_the_last_analysis_wait_for_the_next(self):
         self.train("seeds.min=24")
         # As if 24 were being trained: two runs are not finished yet.
         for seed in (18, 21):
@@ -178,7 +178,7 @@ class Settled(ProgramTest):
         self.assertIn("24 to 96 runs", " ".join(self.ok("plan", self.path, "--no-probe").stdout.split()))
         self.assertEqual(json.loads(self.ok("plan", self.path, "seeds=5", "--json", "--no-probe").stdout)["until_settled"], None)
 
-    def test_without_its_record_no_look_is_taken_and_whoever_compares_is_told(self):
+    def test_without_its_record_nothing_is_analysed_and_whoever_compares_is_told(self):
         self.train()
         file = self.tmp / "runs/s/study.json"
         content = file.read_text()

@@ -1,4 +1,4 @@
-// UTF-8 in and out. No dependencies.
+// Text: UTF-8, terminal columns, lists of words.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ void append_utf8(std::string& out, std::uint32_t code_point);
 std::size_t display_width(const std::string& text);
 
 /// Bytes of the longest beginning of whole characters that takes at most `width` columns.
-std::size_t fitting_prefix(const std::string& text, std::size_t width);
+std::size_t prefix_within(const std::string& text, std::size_t width);
 
 /// The text with '?' for whatever a terminal would obey instead of show: control characters of ASCII and of U+0080–U+009F (which
 /// some terminals take from single bytes, too), those that reorder what is read (bidirectional controls), bytes that are not
@@ -40,5 +40,8 @@ std::size_t complete_prefix(const std::string& text);
 
 /// The text, or its first `width` - 3 columns and "..." when it is wider. Well-formed if the text is.
 std::string clipped(const std::string& text, std::size_t width);
+
+/// "a, b, c".
+std::string join(const std::vector<std::string>& words, const std::string& separator = ", ");
 
 }  // namespace ffn

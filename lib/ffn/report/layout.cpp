@@ -1,10 +1,10 @@
-#include "ffn/report/fit.hpp"
+#include "ffn/report/layout.hpp"
 
 #include <algorithm>
 #include <numeric>
 #include <sstream>
 
-#include "ffn/base/utf8.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/report/terminal.hpp"
 
 namespace ffn {
@@ -22,7 +22,7 @@ std::vector<std::string> wrapped_lines(const std::string& line, int width, int h
   std::string rest = line;
   for (std::size_t in = blanks; width > 0 && display_width(rest) > static_cast<std::size_t>(width);) {
     // A blank right behind what fits is a good place, too.
-    std::size_t blank = rest.rfind(' ', fitting_prefix(rest, static_cast<std::size_t>(width)));
+    std::size_t blank = rest.rfind(' ', prefix_within(rest, static_cast<std::size_t>(width)));
     if (blank == std::string::npos || blank < in) blank = rest.find(' ', in);  // behind a long word
     const std::size_t next = rest.find_first_not_of(' ', blank);
     if (next == std::string::npos) break;
@@ -90,7 +90,7 @@ std::string paragraphs(const Table& table, int width, bool color) {
     for (auto line : wrapped_lines(paragraph, width, 2)) {
       for (auto at = line.find(kBlank); at != std::string::npos; at = line.find(kBlank, at)) line.replace(at, 2, " ");
       for (; width > 0 && display_width(line) > static_cast<std::size_t>(width);) {  // a word without blanks
-        const auto end = fitting_prefix(line, static_cast<std::size_t>(width));
+        const auto end = prefix_within(line, static_cast<std::size_t>(width));
         out += line.substr(0, end) + "\n";
         line = "  " + line.substr(end);
       }
@@ -104,9 +104,9 @@ std::size_t columns_of(int width) { return static_cast<std::size_t>(std::max(0, 
 
 }  // namespace
 
-bool fits(const Table& table, int width) { return !widths_within(table, columns_of(width)).empty(); }
+bool has_room(const Table& table, int width) { return !widths_within(table, columns_of(width)).empty(); }
 
-std::string fitted(const Table& table, int width, bool color) {
+std::string laid_out(const Table& table, int width, bool color) {
   const auto widths = widths_within(table, columns_of(width));
   return widths.empty() ? paragraphs(table, width, color) : table.terminal_text(color, widths);
 }

@@ -1,4 +1,4 @@
-#include "ffn/base/utf8.hpp"
+#include "ffn/base/text.hpp"
 
 #include <locale.h>
 #include <wchar.h>
@@ -95,7 +95,7 @@ Measured measured(const std::string& text, std::size_t most) {
 
 std::size_t display_width(const std::string& text) { return measured(text, SIZE_MAX).columns; }
 
-std::size_t fitting_prefix(const std::string& text, std::size_t width) { return measured(text, width).bytes; }
+std::size_t prefix_within(const std::string& text, std::size_t width) { return measured(text, width).bytes; }
 
 namespace {
 
@@ -174,7 +174,16 @@ std::size_t complete_prefix(const std::string& text) {
 }
 
 std::string clipped(const std::string& text, std::size_t width) {
-  return display_width(text) <= width ? text : text.substr(0, fitting_prefix(text, width - 3)) + "...";
+  return display_width(text) <= width ? text : text.substr(0, prefix_within(text, width - 3)) + "...";
+}
+
+std::string join(const std::vector<std::string>& words, const std::string& separator) {
+  std::string out;
+  for (const auto& word : words) {
+    if (!out.empty()) out += separator;
+    out += word;
+  }
+  return out;
 }
 
 }  // namespace ffn

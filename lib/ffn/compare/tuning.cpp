@@ -111,8 +111,8 @@ class Chooser {
 
 TuningChoices choose_points(const Study& study, const std::vector<fs::path>& runs) {
   const auto& tune = study.tune.value();
-  const std::size_t points = tune.num_points(), stride = tuning_stride(study),
-                    num_tuned = study.variants.size() / stride, per_seed_runs = num_tuned * points;
+  const std::size_t points = tune.num_points(), stride = tuning_stride(study), num_tuned = study.variants.size() / stride,
+                    per_seed_runs = num_tuned * points;
   const Chooser chooser(study);
   TuningChoices out;
   out.result.study = kTuningDirectory;

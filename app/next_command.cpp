@@ -86,12 +86,6 @@ std::string free_name(const Plan& plan, const std::string& ending) {
   return out;
 }
 
-std::string digits(double x, int count) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.*g", count, x);
-  return text;
-}
-
 // For a study without compare.min_effect, which could not decide between variants that are equal: a factor of 1.1 of a loss, a hundredth of
 // a share, a tenth of the shortest time but at least the steps between evaluations. From levels, never from differences that were seen.
 std::string smallest_difference(const Plan& plan, const Comparison& c) {
@@ -108,8 +102,8 @@ std::string smallest_difference(const Plan& plan, const Comparison& c) {
   for (const auto& variant : plan.study.variants) {
     if (c.metric == "steps_to_target") interval = std::max(interval, static_cast<double>(variant.config.train.eval_every));
   }
-  const double tenth = std::isfinite(least) ? std::stod(digits(least / 10, 1)) : 0;
-  return tenth > 0 || interval > 0 ? digits(std::max(tenth, interval), 3) : "";
+  const double tenth = std::isfinite(least) ? std::stod(significant(least / 10, 1)) : 0;
+  return tenth > 0 || interval > 0 ? significant(std::max(tenth, interval), 3) : "";
 }
 
 std::string deciding_command(const Plan& plan, const Comparison& c, const CommonOptions& common) {
@@ -138,7 +132,7 @@ std::string tuning_command(const Plan& plan, const Comparison& c, const CommonOp
     return "";
   auto words = words_again(plan, common);
   std::vector<std::string> rates;
-  for (const double times : {0.1, 0.3, 1.0, 3.0, 10.0}) rates.push_back(digits(times * rate, 3));
+  for (const double times : {0.1, 0.3, 1.0, 3.0, 10.0}) rates.push_back(significant(times * rate, 3));
   set_key(words, "name", name);
   set_key(words, "train.optimizer.lr", "");
   words.pop_back();  // a rate that was given has no effect beside those that are tuned over
@@ -162,7 +156,7 @@ std::pair<std::string, std::string> next_of(const Plan& plan, const Comparison& 
 }  // namespace
 
 std::string against_divergence(const RunConfig& config) {
-  return "a lower train.optimizer.lr such as " + digits(rate_of(config) / 10, 3) +
+  return "a lower train.optimizer.lr such as " + significant(rate_of(config) / 10, 3) +
          (config.train.clip_norm > 0 ? " may help" : " or train.clip_norm=1 may help");
 }
 

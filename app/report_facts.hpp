@@ -29,7 +29,7 @@ constexpr int kReportParts = 4;
 /// Networks of one or two numbers over all of their input, three seeds of each variant, for the page's script (report_surfaces.cpp).
 Json surfaces_of(const Comparison& comparison);
 
-/// Where a report goes that no option sends elsewhere: into the directory; here where there are several.
+/// The report's place by default: inside the directory, or the working directory for several.
 std::filesystem::path report_path(const CompareQuestion& question);
 
 /// From the runs as they were found. The commands are added by who knows them.

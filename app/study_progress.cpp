@@ -61,7 +61,7 @@ class Sparklines {
           std::find_if(found->second.points.begin(), found->second.points.end(), [step](const auto& point) { return point.step == step; });
       values.push_back(at == found->second.points.end() ? NAN : height(*at));
     }
-    return sparkline(values, range_.low, range_.high, kSparkline, process_charset());
+    return sparkline(values, range_.low, range_.high, kSparkline);
   }
 
  private:

@@ -20,7 +20,7 @@ std::string range_text(const Surface& s, std::size_t input) {
   return printable(s.names[input]) + " from " + shown_number(s.low[input], 2) + " to " + shown_number(s.high[input], 2);
 }
 
-void print_curve(const Surface& s, int width, Charset charset, bool color) {
+void print_curve(const Surface& s, int width, bool color) {
   std::vector<double> heights = s.values;
   report::ChartLine network{report::series_ink(0), {}}, task{report::series_ink(1), {}};
   for (std::int64_t i = 0; i < s.side; ++i) {
@@ -38,7 +38,7 @@ void print_curve(const Surface& s, int width, Charset charset, bool color) {
                                     report::axis_for(heights, report::AxisKind::linear),
                                     {task, network},
                                     std::nullopt};
-  for (const auto& line : report::drawn(chart, width, 16, charset, color).lines) std::cout << line << "\n";
+  for (const auto& line : report::drawn(chart, width, 16, color).lines) std::cout << line << "\n";
   if (!s.zeros.empty())
     print_paragraph(format_counted(s.zeros.size(), "hidden unit") + " of the first layer change" + (s.zeros.size() == 1 ? "s" : "") +
                     " sign within this range.");
@@ -53,18 +53,18 @@ bool has_two_kinds(const Surface& s) { return s.outputs <= 2; }
 std::int64_t full_kind(const Surface& s) { return s.kind == Surface::Kind::numbers ? 0 : 1; }
 
 // Two kinds: shades from none to full. More: a mark each, and a dot where no kind has half.
-std::string cell_text_of(const Surface& s, const Surface::Cell& cell, Charset charset) {
+std::string cell_text_of(const Surface& s, const Surface::Cell& cell) {
   if (cell.kind < 0) return "?";
   if (!has_two_kinds(s)) {
     const double even = 1 / static_cast<double>(s.outputs);
     return std::string(1, even + cell.strength * (1 - even) < 0.5 ? '.' : mark_of(s, cell.kind));
   }
-  constexpr const char *kShades[] = {" ", "░", "▒", "▓", "█"}, *kAsciiShades[] = {" ", ".", ":", "*", "#"};
+  constexpr const char* kShades[] = {" ", "░", "▒", "▓", "█"};
   const double share = 0.5 + (cell.kind == full_kind(s) ? 0.5 : -0.5) * cell.strength;
-  return (charset == Charset::utf8 ? kShades : kAsciiShades)[std::lround(share * 4)];
+  return kShades[std::lround(share * 4)];
 }
 
-void print_plane(const Surface& s, int most, Charset charset, bool color) {
+void print_plane(const Surface& s, int most, bool color) {
   const int columns = std::clamp(terminal_width_of(STDOUT_FILENO) - 2, 2, most),
             rows = columns / 2;  // a square: cells are twice as high as wide
   const auto cell_at = [&](int column, int row) {
@@ -79,16 +79,16 @@ void print_plane(const Surface& s, int most, Charset charset, bool color) {
     else if (cell_at(column, row).kind != e.kind) marks[row][column] = 'x';
   }
   for (int row = 0; row < rows; ++row) {
-    const char* const side = charset == Charset::utf8 ? "│" : "|";
-    std::string line = side;
+    std::string line = "│";
     for (int column = 0; column < columns; ++column) {
       const auto cell = cell_at(column, row);
       if (const char mark = marks[row][column]) line += styled(std::string(1, mark), Style::bold, color);
       else
-        line += styled(cell_text_of(s, cell, charset),
-                       *report::series_ink(static_cast<std::size_t>(std::max<std::int64_t>(0, cell.kind))).style, color);
+        line +=
+            styled(cell_text_of(s, cell), *report::series_ink(static_cast<std::size_t>(std::max<std::int64_t>(0, cell.kind))).style, color);
     }
-    std::cout << line << side << "\n";
+    std::cout << line << "│"
+              << "\n";
   }
   const std::string ranges = "Right: " + range_text(s, 0) + "; up: " + range_text(s, 1) + ". ";
   const bool numbers = s.kind == Surface::Kind::numbers;
@@ -106,14 +106,13 @@ void print_plane(const Surface& s, int most, Charset charset, bool color) {
 }  // namespace
 
 void print_surface(const Surface& s, const CommonOptions& common, int columns) {
-  const Charset charset = process_charset();
   const bool color = color_enabled(color_mode(common), STDOUT_FILENO);
   const char* const what = s.kind == Surface::Kind::curve     ? "Fitted curve over "
                            : s.kind == Surface::Kind::classes ? "Decision regions over "
                                                               : "Output over ";
   print_heading(printable(what + join(s.names, " and ")));
-  if (s.kind == Surface::Kind::curve) print_curve(s, std::min(80, terminal_width_of(STDOUT_FILENO)), charset, color);
-  else print_plane(s, columns, charset, color);
+  if (s.kind == Surface::Kind::curve) print_curve(s, std::min(80, terminal_width_of(STDOUT_FILENO)), color);
+  else print_plane(s, columns, color);
 }
 
 }  // namespace ffn::app

@@ -70,7 +70,7 @@ std::string sparkline_of(const std::vector<Evaluation>& evaluations, const std::
     least = std::log(least);
     most = std::log(most);
   }
-  return sparkline(values, least, most, columns, process_charset());
+  return sparkline(values, least, most, columns);
 }
 
 // `curve_columns` 0: without curves.

@@ -12,7 +12,7 @@
 #include "ffn/compare/declared_before.hpp"
 #include "ffn/compare/expect.hpp"
 #include "ffn/compare/ranking.hpp"
-#include "ffn/report/exporter.hpp"
+#include "ffn/report/export.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/layout.hpp"
 #include "ffn/report/output.hpp"
@@ -39,7 +39,7 @@ void print_and_save(const Comparison& comparison, const Plan& plan, const Common
   const bool color = color_enabled(color_mode(common), 1);
   if (common.json) print_json(json);
   else {
-    std::cout << printable(TerminalExporter({false, false, color, terminal_width_of(1)}).write(comparison), /*keep_colors=*/true);
+    std::cout << printable(export_terminal(comparison, {false, false, color, terminal_width_of(1)}), /*keep_colors=*/true);
   }
   std::cout << std::flush;  // before anything is logged: an error of writing is thrown here
 }

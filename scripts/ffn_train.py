@@ -249,13 +249,13 @@ def metrics(directory, all=False):
 
 
 def compare(*words, program="ffn-train"):
-    """The JSON of `ffn-train compare WORDS --json`, such as compare("runs/three", "--metric", "val/loss"). `program` is looked for on the path,
+    """The JSON of `ffn-train compare WORDS --json` as a Judgement, such as compare("runs/three", "--metric", "val/loss"). `program` is looked for on the path,
     then beside this Python. Raises RunError with what the program says."""
-    return program_json(program, "compare", *words)
+    return Judgement(program_json(program, "compare", *words))
 
 
 class Judgement(dict):
-    """What `ffn-train judge --json` says; printed it is the answer in words, and in a notebook also its numbers."""
+    """What `ffn-train compare --json` or `judge --json` says; printed it is the answer in words, and in a notebook also its numbers."""
 
     @property
     def verdicts(self):

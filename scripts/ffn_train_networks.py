@@ -49,7 +49,7 @@ def require(name, known, what):
 # Functions of formulas beside the activations, element by element: `ffn-train list functions`.
 FUNCTIONS = {
     "sin": torch.sin, "cos": torch.cos, "tan": torch.tan, "exp": torch.exp, "log": torch.log, "log1p": torch.log1p, "sqrt": torch.sqrt, "abs": torch.abs,
-    "sign": torch.sign, "floor": torch.floor, "erf": torch.erf, "min": torch.minimum, "max": torch.maximum,
+    "sign": torch.sign, "floor": torch.floor, "stop": torch.detach, "erf": torch.erf, "min": torch.minimum, "max": torch.maximum,
     "pow": torch.pow, "clip": lambda x, low, high: torch.where(x < low, low, torch.where(x > high, high, x)),
     "where": lambda c, a, b: torch.where(c != 0, a, b),
 }
@@ -350,6 +350,7 @@ class Formula(nn.Module):
         "softmax": lambda layer, a: a.softmax(-1),
         "sum": lambda layer, a: a.sum(-1, keepdim=True),
         "mean": lambda layer, a: a.mean(-1, keepdim=True),
+        "mean_all": lambda layer, a: a.mean(),
         "layer_norm": lambda layer, a: layer_norm(a, layer.epsilon),
         "rms_norm": lambda layer, a: rms_norm(a, layer.epsilon),
         "dropout": lambda layer, a: F.dropout(a, layer.dropout, layer.training),
@@ -426,6 +427,8 @@ class Formula(nn.Module):
             return parameter.t() if parameter.dim() == 2 else parameter
         if name.endswith(".T") and name[:-2] in self.places:
             return self.parameter(name[:-2])
+        if name.endswith(".T") and name[:-2] in self.expressions:
+            return self.named(name[:-2], known).t()
         if name == "pi" and name not in self.expressions:
             return known["x"].new_full((), math.pi)
         if name in self.sizes:
@@ -890,12 +893,15 @@ def generate(model, prompt="", length=200, temperature=0.0, seed=0):
     model = model if isinstance(model, nn.Module) else load(model)
     if model.alphabet is None:
         raise ValueError("only text runs go on with a text; this run's task is something else")
-    unknown = sorted(set(prompt) - set(model.alphabet))
+    of_bytes = model.config["task"].get("alphabet") == "bytes"
+    alphabet = bytes(range(256)).decode("latin-1") if of_bytes else model.alphabet
+    given = prompt.encode().decode("latin-1") if of_bytes else prompt
+    unknown = sorted(set(given) - set(alphabet))
     if unknown:
-        raise ValueError(f"the prompt's {unknown[0]!r} does not occur in the training text; known: {model.alphabet!r}")
+        raise ValueError(f"the prompt's {unknown[0]!r} does not occur in the training text; known: {alphabet!r}")
     # Without a prompt a line begins; a text without lines begins with its first character in order.
-    begin = prompt or ("\n" if "\n" in model.alphabet else model.alphabet[0])
-    ids = [model.alphabet.index(c) for c in begin]
+    begin = given or ("\n" if "\n" in alphabet else alphabet[0])
+    ids = [alphabet.index(c) for c in begin]
     draws = torch.Generator().manual_seed(seed)
     for _ in range(length):
         logits = model(torch.tensor([ids[-model.task["length"]:]]))[0, -1]
@@ -905,4 +911,4 @@ def generate(model, prompt="", length=200, temperature=0.0, seed=0):
             ids.append(int(logits.argmax()))
         else:
             ids.append(int(torch.multinomial((logits / temperature).softmax(-1), 1, generator=draws)))
-    return prompt + "".join(model.alphabet[i] for i in ids[len(begin):])
+    return prompt + (bytes(ids[len(begin):]).decode(errors="replace") if of_bytes else "".join(alphabet[i] for i in ids[len(begin):]))

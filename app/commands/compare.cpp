@@ -9,7 +9,7 @@
 #include "../comparison_output.hpp"
 #include "ffn/base/text.hpp"
 #include "ffn/compare/each.hpp"
-#include "ffn/report/exporter.hpp"
+#include "ffn/report/export.hpp"
 
 namespace ffn::app {
 
@@ -25,19 +25,19 @@ bool has_verdict(const Comparison& comparison, const std::string& word) {
   return found;
 }
 
-std::unique_ptr<Exporter> exporter_for(const ComparisonOutput& options, const CommonOptions& common) {
-  if (common.json) return std::make_unique<JsonExporter>();
-  if (options.csv) return std::make_unique<CsvExporter>();
-  if (options.latex) return std::make_unique<LatexExporter>();
-  if (options.markdown) return std::make_unique<MarkdownExporter>(options.explain);
-  return std::make_unique<TerminalExporter>(TerminalExporter::Options{
-      options.details, options.explain, color_enabled(color_mode(common), STDOUT_FILENO), terminal_width_of(STDOUT_FILENO)});
+std::string exported(const Comparison& comparison, const ComparisonOutput& options, const CommonOptions& common) {
+  if (common.json) return export_json(comparison);
+  if (options.csv) return export_csv(comparison);
+  if (options.latex) return export_latex(comparison);
+  if (options.markdown) return export_markdown(comparison, options.explain);
+  return export_terminal(
+      comparison, {options.details, options.explain, color_enabled(color_mode(common), STDOUT_FILENO), terminal_width_of(STDOUT_FILENO)});
 }
 
 }  // namespace
 
 int show_comparison(const Comparison& comparison, const ComparisonOutput& options, const CommonOptions& common) {
-  const auto text = exporter_for(options, common)->write(comparison);
+  const auto text = exported(comparison, options, common);
   std::cout << (common.json || options.csv ? text : printable(text, /*keep_colors=*/true));
   return static_cast<int>(has_verdict(comparison, options.fail_if) ? ExitCode::condition : ExitCode::done);
 }

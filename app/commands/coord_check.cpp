@@ -70,8 +70,7 @@ void print_chart(const std::vector<CoordLine>& lines, std::int64_t steps, const 
   chart.x = report::axis_for(widths, report::AxisKind::log2);
   chart.y = report::axis_for(changes, report::AxisKind::log10);
   constexpr int kColumns = 60, kRows = 12;
-  for (const auto& line : report::drawn(chart, kColumns, kRows, process_charset(), color_enabled(color_mode(common), 1)).lines)
-    std::cout << line << "\n";
+  for (const auto& line : report::drawn(chart, kColumns, kRows, color_enabled(color_mode(common), 1)).lines) std::cout << line << "\n";
 }
 
 int check(const CoordOptions& options, const CommonOptions& common) {

@@ -10,13 +10,17 @@
 #include "../next_command.hpp"
 #include "ffn/base/files.hpp"
 #include "ffn/base/shell.hpp"
+#include "ffn/config/schema.hpp"
+#include "ffn/config/study_config.hpp"
 
 namespace ffn::app {
 namespace fs = std::filesystem;
 
 namespace {
 
-// The text as it is. What it extends is named as every config can name it, and the schema, which lies beside the original, is not.
+constexpr char kSchema[] = "ffn-train.schema.json";
+
+// The text as it is. What it extends is named as every config can name it; the schema is the file that comes with the copy.
 std::string own_text(const std::string& path) {
   std::string text = shipped_files().at(path);
   const Json extends = parse_document(text, path, "").tree().value("extends", Json());
@@ -26,7 +30,7 @@ std::string own_text(const std::string& path) {
     text.replace(text.find(quoted, text.find("\"extends\"")), quoted.size(), dump_json(Json(shipped.string())));
   }
   if (const auto schema = text.find("  \"$schema\""); schema != std::string::npos) text.erase(schema, text.find('\n', schema) + 1 - schema);
-  return text;
+  return text.insert(text.find('\n') + 1, std::string("  \"$schema\": \"./") + kSchema + "\",\n");
 }
 
 // Throws where it is there already.
@@ -61,7 +65,9 @@ int copy(const std::string& name, const std::string& to) {
     write_new(table_target, shipped_tables().at((fs::path(path).parent_path() / table).string()));
   }
   write_new(target, own_text(path));
-  print_text(target.string() + (table.empty() ? " is yours to change." : " and " + table_target.string() + " are yours to change."));
+  write_file_atomically(target.parent_path() / kSchema, dump_json(json_schema(describe_document), 2) + "\n");
+  print_text(target.string() + (table.empty() ? " is yours to change. " : " and " + table_target.string() + " are yours to change. ") +
+             kSchema + " beside it lets editors complete and check keys.");
   std::cout << sentence_and_command("train it:", "ffn-train " + shell_word(target.string()), STDOUT_FILENO) << "\n";
   return 0;
 }

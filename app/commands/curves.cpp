@@ -75,8 +75,8 @@ int curves(CurvesOptions options, const CommonOptions& common) {
   }
   if (common.json) print_json(curves_json(comparison, sets[0]));
   else {
-    const report::TerminalView view{terminal_width_of(1), process_charset(), color_enabled(color_mode(common), 1)};
-    std::cout << printable(report::curves_text(comparison, sets[0], view), /*keep_colors=*/true);
+    const auto text = report::curves_text(comparison, sets[0], terminal_width_of(1), color_enabled(color_mode(common), 1));
+    std::cout << printable(text, /*keep_colors=*/true);
   }
   return 0;
 }

@@ -13,7 +13,7 @@
 #include "ffn/base/text.hpp"
 #include "ffn/compare/run_keys.hpp"
 #include "ffn/report/export_runs.hpp"
-#include "ffn/report/exporter.hpp"
+#include "ffn/report/export.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/store/log.hpp"
 #include "ffn/store/study_file.hpp"
@@ -41,7 +41,7 @@ std::optional<std::string> answer_csv(const ExportOptions& options) {
   CompareQuestion question;
   question.directories = options.directories;
   try {
-    return CsvExporter().write(answer_to(question));
+    return export_csv(answer_to(question));
   } catch (const Error& error) {
     log_info(std::string("no compare.csv: ") + error.what());
     return std::nullopt;

@@ -8,6 +8,7 @@
 
 #include "../commands.hpp"
 #include "../comparison_output.hpp"
+#include "ffn/compare/run_plan.hpp"
 #include "ffn/report/format.hpp"
 
 namespace ffn::app {

@@ -341,11 +341,10 @@ void plot_activations(const ListOptions& options, const CommonOptions& common) {
     rows = {activation_called(options.prefix)};
   }
   constexpr int kColumns = 38, kRows = 9;
-  const auto charset = process_charset();
   std::vector<Block> charts;
   for (const auto& a : rows)
-    charts.push_back(report::drawn(report::activation_chart(a), kColumns, kRows, charset, color_enabled(color_mode(common), 1)));
-  print_text(report::in_charset("φ(z) as a line, its derivative φ′(z) as dots", charset));
+    charts.push_back(report::drawn(report::activation_chart(a), kColumns, kRows, color_enabled(color_mode(common), 1)));
+  print_text("φ(z) as a line, its derivative φ′(z) as dots");
   std::cout << "\n" << beside_each_other(charts, terminal_width_of(1));
 }
 

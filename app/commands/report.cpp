@@ -14,7 +14,7 @@
 #include "ffn/base/marked_names.hpp"
 #include "ffn/base/named_file.hpp"
 #include "ffn/base/text.hpp"
-#include "ffn/report/exporter.hpp"
+#include "ffn/report/export.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/html.hpp"
 
@@ -50,7 +50,7 @@ int write_report(const ReportOptions& options, const CommonOptions& common) {
   const auto report = make_report(options.question, [&](int part) { bar.update(part); });
   const auto& facts = report->facts;
   const fs::path path = options.out.empty() ? report_path(options.question) : fs::path(expand_home(options.out));
-  const std::string html = HtmlExporter(report->data, facts).write(report->comparison);
+  const std::string html = export_html(report->comparison, report->data, facts);
   bar.finish();
   const NamedFile page(path, {"report", report::kPageMark}, options.out.empty() ? Chosen::by_program : Chosen::by_person);
   page.write(html);

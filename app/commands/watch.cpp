@@ -14,7 +14,7 @@
 #include "ffn/base/marked_names.hpp"
 #include "ffn/base/named_file.hpp"
 #include "ffn/base/text.hpp"
-#include "ffn/report/exporter.hpp"
+#include "ffn/report/export.hpp"
 #include "ffn/report/html.hpp"
 #include "ffn/store/log.hpp"
 
@@ -48,7 +48,7 @@ std::string drawn_page(const CompareQuestion& question, std::optional<Beginning>
   if (since > 0)
     facts.seconds_left =
         std::chrono::duration<double>(Clock::now() - beginning->at).count() / since * (static_cast<double>(facts.num_runs) - facts.done);
-  return HtmlExporter(report->data, facts, live).write(report->comparison);
+  return export_html(report->comparison, report->data, facts, live);
 }
 
 // Sizes and times of the runs' files. A study's own file is left out: the page itself is recorded there as an earlier answer.

@@ -21,12 +21,15 @@ ffn_headers(CLI11::CLI11 CLI/CLI.hpp)
 find_package(Boost CONFIG QUIET)  # its own config: CMake 3.30 dropped the module
 ffn_headers(Boost::headers boost/math/distributions/normal.hpp)
 ffn_headers(xxHash::headers xxhash.h)
+# FFN_STATIC: one program for every Linux of this processor; it loads no library, so it has no LibTorch engine and does not count GPUs.
+if(FFN_STATIC)
+  set(ZLIB_USE_STATIC_LIBS ON)
+  set(CMAKE_FIND_LIBRARY_SUFFIXES .a)
+  add_link_options(-static)
+endif()
 find_package(ZLIB REQUIRED)
-find_package(spdlog QUIET)
-if(NOT TARGET spdlog::spdlog)
-  ffn_headers(spdlog::spdlog spdlog/spdlog.h)
-  # Debian's headers expect the fmt library beside them, others bring it along.
-  if(NOT EXISTS "${FFN_INCLUDE_spdlog__spdlog}/spdlog/fmt/bundled/core.h")
-    set_property(TARGET spdlog::spdlog PROPERTY INTERFACE_COMPILE_DEFINITIONS SPDLOG_FMT_EXTERNAL FMT_HEADER_ONLY)
-  endif()
+# Headers alone: one file of ours logs. Debian's expect the fmt library beside them, others bring it along.
+ffn_headers(spdlog::headers spdlog/spdlog.h)
+if(NOT EXISTS "${FFN_INCLUDE_spdlog__headers}/spdlog/fmt/bundled/core.h")
+  set_property(TARGET spdlog::headers PROPERTY INTERFACE_COMPILE_DEFINITIONS SPDLOG_FMT_EXTERNAL FMT_HEADER_ONLY)
 endif()

@@ -126,7 +126,7 @@ TEST_CASE("30 files that extend the next one twice are read once each") {
   CHECK(std::chrono::steady_clock::now() - start < kSlowness * std::chrono::seconds(2));
   CHECK(document.tree()["kind"] == 0);
   CHECK(document.tree().size() == 32);
-  // Who lies on whom is still known: the order of the layers is that of the files.
+  // The order of the layers is that of the files.
   CHECK(document.origin("/kind").layer > document.origin("/own1").layer);
   CHECK(document.origin("/own1").layer > document.origin("/own29").layer);
   CHECK(document.origin("/own29").layer > document.origin("/x").layer);

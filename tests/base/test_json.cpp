@@ -1,4 +1,4 @@
-// What is read back from files: JSON within limits, and what is none. Cases as in JSONTestSuite (N. Seriot, "Parsing JSON is a
+// JSON from files, within limits, and text that is no JSON. Cases as in JSONTestSuite (N. Seriot, "Parsing JSON is a
 // Minefield"): y_ must be read, n_ must not, i_ is ours to decide.
 #include <ctime>
 #include <nlohmann/json.hpp>

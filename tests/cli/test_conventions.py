@@ -84,7 +84,7 @@ class Configs(ProgramTest):
                 source = next(p for p in SHIPPED if str(p).endswith(f"/{name}.json"))
                 for comment in re.findall(r"^ *(//.*)$", source.read_text(), re.M):
                     self.assertIn(comment, text)
-                self.assertNotIn("$schema", text)
+                self.assertEqual((mine.parent / re.search('"[$]schema": "(.*)"', text)[1]).read_text(), (ROOT / "configs/schema.json").read_text())
                 self.assertEqual(re.findall(r'"extends": "(?!configs/|experiments/)', text), [])  # by a name that every directory knows
                 ours, theirs = (json.loads(self.without_place(self.ok(config, "--dry-run").stdout)) for config in (mine, name))
                 for document in (ours, theirs):

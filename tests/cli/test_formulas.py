@@ -138,6 +138,15 @@ class Formulas(ProgramTest):
         for ffn in ({"kind": "formula", **tied}, {"kind": "moe", "expert": tied}):
             self.assertIn("the engines agree", self.ok("verify", self.write("tied.json", config({**ffn, "d_ff": 16}))).stdout)
 
+    def test_matrices_are_computed_from_parameters_and_gradients_stopped(self):
+        # Weights of two values a column scale, straight through; a rounding may fall either way in float32, so sign() alone jumps.
+        binary = {"formula": "gelu(x @ (up + stop(sign(up) * mean_all(abs(up)) - up))) @ (down / sqrt(0.1 + mean_all(down * down)))",
+                  "parameters": {"up": ["D", "F"], "down": ["F", "D"]}}
+        for ffn in ({"kind": "formula", **binary}, {"kind": "moe", "expert": binary}):
+            self.assertIn("the engines agree", self.ok("verify", self.write("binary.json", config({**ffn, "d_ff": 16}))).stdout)
+        self.ok(self.write("trained.json", config({"kind": "formula", **binary, "d_ff": 16}, name="binary")), "-q")
+        self.ok("inspect", "runs/binary/seed-0")
+
     def test_a_mistake_is_shown_where_it_stands(self):
         wrong = {**MINE, "formula": "(relu(x @ c) * b) @ c"}
         error = self.fails(2, "validate", self.write("wrong.json", config(wrong)))

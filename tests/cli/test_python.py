@@ -327,6 +327,7 @@ class Layers(unittest.TestCase):
             "x * in": x * v[:4],
             "x * D / F": x * 4 / 6,
             "x @ a @ a.T": x @ a @ a.t(),
+            "x @ (a * stop(a) / mean_all(abs(a))) @ q.T": x @ (a * a / a.abs().mean()) @ (2 * a).t(),
             "x[D/2] * x": x[..., 2:3] * x,
             "min(x, 0.1) - max(x[0], x) % 0.3 + clip(x, -pi / 9, v[:4])": torch.minimum(x, torch.tensor(0.1, dtype=torch.float64)) - torch.maximum(x[..., :1], x) % 0.3
                 + torch.where(x < -math.pi / 9, torch.tensor(-math.pi / 9, dtype=torch.float64), torch.where(x > v[:4], v[:4], x)),
@@ -335,7 +336,7 @@ class Layers(unittest.TestCase):
         }
         for text, expected in cases.items():
             config = {"formula": text, "parameters": {"a": ["D", "F"], "b": ["F", 4], "v": ["3*D/2"], "in": ["F - 2"]}, "epsilon": 0.25,
-                      "activation": "tanh", "let": {"y": "relu(w)", "z": "relu(x)", "w": "x + 1"}}
+                      "activation": "tanh", "let": {"y": "relu(w)", "z": "relu(x)", "w": "x + 1", "q": "2 * a"}}
             layer = ffn_train.Formula(d, f, config).double().eval()
             with torch.no_grad():
                 for name, value in (("a", a.t()), ("b", b.t()), ("v", v), ("in", v[:4])):
@@ -495,11 +496,11 @@ class Runs(ProgramTest):
         ffn = {"kind": "moe", "d_ff": 8, "num_experts": 3, "top_k": 2, "expert": Layers.GATED}
         self.check_all(self.train("experts", {**self.BITS, "model": {**self.BITS["model"], "ffn": ffn}}), 1)
 
-    def text_run(self, *more):
+    def text_run(self, *more, name="text"):
         model = {**self.BITS["model"], "d_model": 16, "ffn": {"kind": "moe", "num_experts": 3, "top_k": 2, "d_ff": 16}}
         task = {"kind": "text", "file": "text.txt", "context": 12}
         train = {"steps": 80, "batch_size": 8, "optimizer": {"lr": 0.01}, "eval_examples": 30}
-        (run,) = self.train("text", {"task": task, "model": model, "train": train}, *more)
+        (run,) = self.train(name, {"task": task, "model": model, "train": train}, *more)
         return run
 
     def test_rows_of_a_table_are_predicted_as_the_program_validates_them(self):
@@ -600,6 +601,12 @@ class Runs(ProgramTest):
             there = json.loads(self.ok("sample", run, "--prompt", prompt, "--temperature", 0, "--length", 60, "--json").stdout)["text"]
             self.assertEqual(ffn_train.generate(model, prompt, 60), prompt + there)
             self.assertGreater(len(set(there)), 5)
+        of_bytes = self.text_run("task.alphabet=bytes", name="bytes")
+        for prompt in ("", "t", "é: "):
+            there = json.loads(self.ok("sample", of_bytes, "--prompt", prompt, "--temperature", 0, "--length", 60, "--json").stdout)["text"]
+            self.assertEqual(ffn_train.generate(of_bytes, prompt, 60), prompt + there)
+            self.assertGreater(len(set(there)), 5)
+        self.assertIn("bytes of the text", self.ok("inspect", of_bytes).stdout)
         self.assertEqual(ffn_train.generate(run, "the ", 20, temperature=0.8, seed=3), ffn_train.generate(model, "the ", 20, temperature=0.8, seed=3))
         with self.assertRaisesRegex(ValueError, "'Q' does not occur"):
             ffn_train.generate(model, "Q")

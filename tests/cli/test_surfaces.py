@@ -84,14 +84,11 @@ class Surfaces(ProgramTest):
 
     def test_the_terminal_shows_the_plane_in_blocks_and_the_validation_examples(self):
         run, _ = self.trained(CIRCLE)
-        utf8, ascii = ({"PATH": "", "LC_ALL": name} for name in ("C.UTF-8", "C"))
-        rows = [line for line in self.ok("inspect", run, env=utf8).stdout.splitlines() if line.startswith("│")]
+        rows = [line for line in self.ok("inspect", run, env={"PATH": ""}).stdout.splitlines() if line.startswith("│")]
         self.assertEqual((len(rows), {len(row) for row in rows}), (24, {50}))
         self.assertTrue({"█", "0", "1", " "} <= set("".join(rows)))
         self.assertIn("█", rows[12][15:35])     # class 1 lies in the middle
         self.assertNotIn("█", rows[1] + rows[22])
-        plain = [line for line in self.ok("inspect", run, env=ascii).stdout.splitlines() if line.startswith("|")]
-        self.assertEqual([row.translate(str.maketrans("│░▒▓█", "|.:*#")) for row in rows], plain)
         self.assertIn("\x1b[", self.ok("inspect", run, "--color", "always").stdout)
 
     def test_other_numbers_of_inputs_and_classes(self):

@@ -3,6 +3,7 @@
 import json
 import re
 import signal
+import statistics
 import subprocess
 import time
 
@@ -51,6 +52,24 @@ class Tuning(ProgramTest):
             self.trained({**STUDY, "tune": {"train.optimizer.lr": [0.003, 0.01], "seeds": seeds}}, "--fresh")
             self.assertIn(said, " ".join(self.ok("compare", "runs/study").stdout.split()))
             self.assertIn(said, " ".join(self.ok("plan", "study.json", "--no-probe").stdout.split()))  # before hours of training, too
+
+    def test_sensitivity_is_what_the_grid_costs_beyond_its_best_value_and_paired_by_seed(self):
+        tuning = self.trained({**STUDY, "tune": {"train.optimizer.lr": [0.003, 0.03, 30], "seeds": 3}})
+        expected = []
+        for variant in tuning["variants"]:
+            rates = [p["values"][0] for p in variant["curve"]]
+            runs = [{int(run.name[5:].split(".")[0]): record(run)["summary"]["metrics"]["val/loss"] for run in (self.tmp / f"runs/study/tuning/{variant['name']}+lr={rate}").glob("seed-*")} for rate in rates]
+            expected.append([sum(min(of[seed]["final"], of[seed]["first"]) for of in runs) / len(runs) - min(min(of[seed]["final"], of[seed]["first"]) for of in runs) for seed in sorted(runs[0])])
+            for found, wanted in zip(variant["sensitivity"], expected[-1], strict=True):
+                self.assertAlmostEqual(found, wanted, places=12)
+        said = json.loads(self.ok("compare", "runs/study", "--json").stdout)["tuning"]["variants"]
+        more = [b - a for a, b in zip(*expected)]
+        self.assertAlmostEqual(said[1]["more_sensitive_than_first"]["centre"], statistics.mean(more), places=12)
+        half = 4.302652729911275 * statistics.stdev(more) / 3**.5  # t of 2 degrees of freedom at 97.5 %
+        self.assertAlmostEqual(said[1]["more_sensitive_than_first"]["high"] - said[1]["more_sensitive_than_first"]["centre"], half, places=9)
+        self.assertNotIn("more_sensitive_than_first", said[0])
+        text = " ".join(self.ok("compare", "runs/study", "--details").stdout.split())
+        self.assertIn("sensitivity to train.optimizer.lr: val/loss over the grid (no worse than before training)", text)
 
     def test_values_are_chosen_by_what_is_compared_and_another_metric_gets_a_note(self):
         target = {"steps": 60, "eval_every": 20, "target": {"metric": "val/accuracy", "at_least": 0.99}}

@@ -1,9 +1,9 @@
-// What stands beside a verdict in its sentence, over runs that were never trained.
+// Cautions beside a verdict in its sentence, over runs that were never trained.
 #include <cmath>
 
 #include "ffn/compare/cautions.hpp"
 #include "ffn/report/answer.hpp"
-#include "ffn/report/exporter.hpp"
+#include "ffn/report/export.hpp"
 #include "support/catch_plain.hpp"
 
 using namespace ffn;
@@ -109,7 +109,7 @@ TEST_CASE("fresh seeds are offered where the study's command asks this question 
              "suggestive. Fresh seeds give a sure answer: the study's command with name=fresh "
              R"('seeds={"until":"settled","first":20}' in place of its own.)"));
   c.scope = "of this text";
-  CHECK_THAT(LatexExporter().write(c), !ContainsSubstring("verdicts are sure"));
+  CHECK_THAT(export_latex(c), !ContainsSubstring("verdicts are sure"));
   c.history.last_seed = 999'900;
   CHECK(says(c, "suggestive. A study of fresh seeds that asks this question first gives a sure answer."));
 }

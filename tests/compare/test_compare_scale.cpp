@@ -4,7 +4,7 @@
 
 #include "ffn/base/error.hpp"
 #include "ffn/compare/compare.hpp"
-#include "ffn/report/exporter.hpp"
+#include "ffn/report/export.hpp"
 #include "ffn/stats/random.hpp"
 #include "stats/simulate.hpp"
 #include "support/catch_plain.hpp"

@@ -95,3 +95,25 @@ TEST_CASE("tables with classes are compared by accuracy unless asked otherwise, 
     CHECK(compared(runs, "").metric == metric);
   }
 }
+
+TEST_CASE("variants of a text that need more bits than gzip are named, whichever form the loss has") {
+  const auto noted = [](const std::string& metric, double of_gelu) {
+    std::vector<FoundRun> runs;
+    const std::map<std::string, std::string> text{{"task.kind", "text"}, {"task.file", "a.txt"}};
+    for (const auto& [name, bits] : {std::pair{"relu", 2.5}, std::pair{"gelu", of_gelu}}) {
+      std::vector<MetricSummary> logged{{"val/gzip_bits_per_byte", 2.912, std::nullopt}};
+      if (metric != "val/bits_per_byte") logged.push_back({"val/bits_per_byte", bits, std::nullopt});
+      add_runs(runs, name, metric, metric == "val/bits_per_byte" ? bits : 0.69 * bits, bits, logged, text);
+    }
+    return compared(runs, metric);
+  };
+  for (const auto* metric : {"val/loss", "val/bits_per_byte", "val/bits_per_char"}) {
+    CAPTURE(metric);
+    CHECK(says(noted(metric, 3.112),
+               "gzip needs 2.91 bits per byte for the held-out text (val/gzip_bits_per_byte); these need more: gelu by 0.2"));
+    const auto fine = noted(metric, 2.7);
+    CHECK(says(fine, "gzip needs 2.91"));
+    CHECK_FALSE(says(fine, "need more"));
+  }
+  CHECK_FALSE(says(noted("val/accuracy", 3.112), "gzip"));
+}

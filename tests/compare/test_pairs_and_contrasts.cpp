@@ -5,7 +5,7 @@
 
 #include "ffn/base/error.hpp"
 #include "ffn/compare/compare.hpp"
-#include "ffn/report/exporter.hpp"
+#include "ffn/report/export.hpp"
 #include "support/catch_plain.hpp"
 
 using namespace ffn;

@@ -1,4 +1,4 @@
-// What people are shown for keys and values, over runs that were never trained.
+// Names shown for keys and values, over runs that were never trained.
 #include "ffn/compare/run_keys.hpp"
 #include "ffn/compare/shown_names.hpp"
 #include "support/catch_plain.hpp"

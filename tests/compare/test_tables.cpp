@@ -1,10 +1,10 @@
-// What seeds of a table or of images are evidence of, over runs that were never trained.
+// Evidence in seeds of a table or of images, over runs that were never trained.
 #include <nlohmann/json.hpp>
 
 #include "ffn/base/error.hpp"
 #include "ffn/compare/compare.hpp"
 #include "ffn/report/answer.hpp"
-#include "ffn/report/exporter.hpp"
+#include "ffn/report/export.hpp"
 #include "support/catch_plain.hpp"
 
 using namespace ffn;

@@ -29,6 +29,19 @@ double slope(const Activation& phi, double z) {
 
 }  // namespace
 
+TEST_CASE("with a surrogate gradient an activation has one function's value and another one's slope") {
+  // SUGAR, Horuz et al. 2025, arXiv:2505.22074: ReLU with the slope of B-SiLU, (z + 1.67) σ(z) - 1.67/2.
+  const std::string surrogate = "((z + 1.67) * sigmoid(z) - 0.835)";
+  const Activation phi = activation_called(surrogate + " + stop(relu(z) - " + surrogate + ")");
+  for (const double z : kPoints) {
+    CAPTURE(z);
+    const double sigmoid = 1 / (1 + std::exp(-z));
+    CHECK(value(phi, z) == Approx(std::max(z, 0.0)).margin(1e-12));
+    CHECK(slope(phi, z) == Approx(sigmoid + (z + 1.67) * sigmoid * (1 - sigmoid)).margin(1e-12));
+  }
+  CHECK(slope(activation_called("stop(z)"), 0.9) == 0);
+}
+
 TEST_CASE("an activation's formula has the value that C++ computes, and the slope of its differences") {
   const std::map<std::string, std::function<double(double)>> expected{
       {"z * sin(z)", [](double z) { return z * std::sin(z); }},

@@ -1,4 +1,4 @@
-// What a reader of an error sees: the place, what was found, what was expected, what to do.
+// Errors in configs: the place, what was found, what was expected, what to do.
 #include "config/helpers.hpp"
 #include "support/catch_plain.hpp"
 #include "support/choices.hpp"

@@ -1,4 +1,4 @@
-// What fields say together, which none of them says alone: refused with both values and a remedy.
+// Fields that contradict each other: refused with both values and a remedy.
 #include "config/helpers.hpp"
 #include "support/catch_plain.hpp"
 

@@ -142,7 +142,18 @@ TEST_CASE("each mistake in a formula has its words") {
   const std::string v = R"({"v": 1})";
   const auto of = [&](const std::string& formula) { return wrong(text_of(formula, m, "{}", v)); };
   CHECK(of("(x @ up * v) @ down") == "");
-  CHECK(of("up @ down") == "formula: column 1: 'up' is a matrix [D, F]; a matrix can only be the right operand of @");
+  CHECK(
+      of("up @ down") ==
+      "formula: column 1: 'up' is a matrix [D, F]; it can stand to the right of @, in mean_all, and beside matrices of its shape and numbers");
+  CHECK(of("x @ (up / mean_all(abs(up)) * 2 - stop(up)) @ down * mean(v)") == "");
+  CHECK(of("x @ (up + v) @ down").find("'+': the left side ends in a matrix [D, F], the right side in F = 32") != std::string::npos);
+  CHECK(of("x @ (up + down) @ down").find("'+': the left side ends in a matrix [D, F], the right side in a matrix [F, D]") !=
+        std::string::npos);
+  CHECK(of("x @ (up * mean(x)) @ down").find("'*': the left side ends in a matrix [D, F], the right side in 1") != std::string::npos);
+  CHECK(of("x @ max(up, v) @ down").find("'max' of values that end in a matrix [D, F] and in F = 32") != std::string::npos);
+  CHECK(of("x * mean_all(x @ up @ down)").find("mean_all is over a whole matrix, and this ends in D = 8; mean is") != std::string::npos);
+  CHECK(of("softmax(up) @ down").find("column 9: 'up' is a matrix [D, F]") != std::string::npos);
+  CHECK(of("x @ (2 * down)").find("'@': the left side ends in D = 8, '(2 * down)' [F, D] begins with 32") != std::string::npos);
   CHECK(of("x @ v") == "formula: column 3: 'v' is a vector [F]; the right operand of @ must be a matrix");
   CHECK(of("v @ down").find("the left side does not depend on x") != std::string::npos);
   CHECK(of("x @ up * v").find("the result ends in F = 32; it has to end in D = 8") != std::string::npos);

@@ -72,6 +72,7 @@ TEST_CASE("a metric may be a target exactly where it is logged") {
                                             {"val/mean_rmse", of_any_ffn},          // of a target
                                             {"val/bits_per_char", of_any_ffn},      // on the text
                                             {"val/bits_per_byte", of_any_ffn},
+                                            {"val/gzip_bits_per_byte", of_any_ffn},
                                             {"val/perplexity", of_any_ffn},
                                             {"val/bits_per_param", of_any_ffn - 1},  // of facts, with a feed-forward layer
                                             {"ffn/dead_units", 6 * 4},               // plain, gated, mixture, formula

@@ -1,4 +1,4 @@
-// What is written is read back, for every kind and every key.
+// Configs are read back as they were written, for every kind and every key.
 #include <set>
 
 #include "config/helpers.hpp"
@@ -44,7 +44,7 @@ std::size_t each_kind(const Visit& visit) {
   return count;
 }
 
-/// What has to fit the formula that stands beside it, and is written and read in test_formula.cpp.
+/// Keys that depend on the formula beside them; test_formula.cpp writes and reads them.
 bool is_of_formula(const std::string& name) {
   static const std::set<std::string> names{"let", "parameters", "init", "formulas", "expert", "activation_parameters", "written_from"};
   return names.count(name) > 0;

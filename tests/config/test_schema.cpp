@@ -159,7 +159,7 @@ TEST_CASE("the list of keys has every key that is written, each once and documen
     CHECK(documented.count(path) == 1);
   }
   CHECK(written.size() > 60);
-  // What is documented but not written: the sections of the kinds themselves.
+  // Documented but not written: the sections of the kinds themselves.
   std::size_t kinds = 0;
   for (const auto& path : documented) {
     if (path.back() == ']') ++kinds;

@@ -1,4 +1,4 @@
-// What is said of a task's ceiling.
+// The ceiling of a task.
 #include "../support/catch_plain.hpp"
 #include "ffn/data/ceiling.hpp"
 

@@ -1,4 +1,6 @@
 // Shapes of tasks, and texts as character models see them.
+#include <zlib.h>
+
 #include <set>
 
 #include "base/helpers.hpp"
@@ -24,19 +26,19 @@ TextConfig text_config(const ScratchDirectory& scratch, const std::string& text,
 
 TEST_CASE("a text becomes ids in code point order, its last part held out") {
   const ScratchDirectory scratch;
-  const auto corpus = read_corpus(text_config(scratch,
-                                              "bBφ\n"
-                                              "bbba"
-                                              "Bφ\nb"));
+  const auto corpus = *read_corpus(text_config(scratch,
+                                               "bBφ\n"
+                                               "bbba"
+                                               "Bφ\nb"));
   CHECK(corpus.alphabet == std::vector<std::uint32_t>{'\n', 'B', 'a', 'b', 0x3C6});
-  CHECK(corpus.text == std::vector<std::int32_t>{3, 1, 4, 0, 3, 3, 3, 2, 1, 4, 0, 3});
+  CHECK(corpus.text == std::vector<std::uint16_t>{3, 1, 4, 0, 3, 3, 3, 2, 1, 4, 0, 3});
   CHECK(corpus.held_out == 3);
   CHECK(corpus.sha256 == sha256_hex("bBφ\nbbbaBφ\nb"));
 }
 
 TEST_CASE("a text may use any code point") {
   const ScratchDirectory scratch;
-  const auto corpus = read_corpus(text_config(scratch, repeated("a\xF4\x8F\xBF\xBF\xEF\xBB\xBF", 10)));
+  const auto corpus = *read_corpus(text_config(scratch, repeated("a\xF4\x8F\xBF\xBF\xEF\xBB\xBF", 10)));
   CHECK(corpus.alphabet == std::vector<std::uint32_t>{'a', 0xFEFF, 0x10FFFF});
   CHECK(corpus.text.size() == 30);
   CHECK(corpus.held_out == 7);
@@ -122,8 +124,8 @@ TEST_CASE("a file with NUL characters is no text") {
 TEST_CASE("a byte order mark of UTF-8 is no character, and no other text") {
   const ScratchDirectory scratch;
   const std::string plain = repeated("ab\n", 20);
-  const auto with = read_corpus(text_config(scratch, "\xEF\xBB\xBF" + plain));
-  const auto without = read_corpus(text_config(scratch, plain));
+  const auto with = *read_corpus(text_config(scratch, "\xEF\xBB\xBF" + plain));
+  const auto without = *read_corpus(text_config(scratch, plain));
   CHECK(with.alphabet == std::vector<std::uint32_t>{'\n', 'a', 'b'});
   CHECK((with.text == without.text && with.held_out == without.held_out && with.sha256 == without.sha256));
   CHECK(file_identity(scratch.write("marked.txt", "\xEF\xBB\xBF" + plain)) == with.sha256);
@@ -131,13 +133,13 @@ TEST_CASE("a byte order mark of UTF-8 is no character, and no other text") {
 
 TEST_CASE("a carriage return is a character as any other") {
   const ScratchDirectory scratch;
-  CHECK(read_corpus(text_config(scratch, repeated("ab\r\n", 20))).alphabet == std::vector<std::uint32_t>{'\n', '\r', 'a', 'b'});
+  CHECK(read_corpus(text_config(scratch, repeated("ab\r\n", 20)))->alphabet == std::vector<std::uint32_t>{'\n', '\r', 'a', 'b'});
 }
 
 TEST_CASE("the validation part is the fraction that was typed") {
   const ScratchDirectory scratch;
   for (const auto& [fraction, held_out] : {std::pair(0.29, 29), {0.07, 7}, {0.28, 28}, {0.1, 10}, {0.299, 29}, {0.5, 50}})
-    CHECK(static_cast<int>(read_corpus(text_config(scratch, std::string(100, 'x'), 2, fraction)).held_out) == held_out);
+    CHECK(static_cast<int>(read_corpus(text_config(scratch, std::string(100, 'x'), 2, fraction))->held_out) == held_out);
 }
 
 TEST_CASE("tasks have their shapes") {
@@ -213,7 +215,7 @@ TEST_CASE("with split per_seed each seed holds out another window, and trains on
 TEST_CASE("the window of a seed is its own, whatever stands beside it, and the last part of the text with split fixed") {
   const ScratchDirectory scratch;
   const auto config = per_seed(text_config(scratch, places(200), 4, 0.25));
-  const auto corpus = read_corpus(config);
+  const auto corpus = *read_corpus(config);
   const auto alone = make_task(config, {{7, 0}})->validation(1000), together = make_task(config, {{3, 0}, {7, 1}})->validation(1000);
   CHECK(std::equal(alone.tokens.begin(), alone.tokens.end(), together.tokens.begin() + static_cast<std::ptrdiff_t>(alone.tokens.size())));
   CHECK(held_out(corpus, config, 7).begin == static_cast<std::size_t>(alone.tokens[0]));
@@ -228,5 +230,69 @@ TEST_CASE("with split per_seed a text needs a window on one side of any held-out
   const auto error = thrown<DataError>([&] { read_corpus(longest); });
   REQUIRE(error);
   CHECK(std::string(error->what()).find("a context of 4 needs 5 there and 9 for training") != std::string::npos);
-  CHECK(read_corpus(per_seed(text_config(scratch, places(14), 4, 0.36))).held_out == 5);
+  CHECK(read_corpus(per_seed(text_config(scratch, places(14), 4, 0.36)))->held_out == 5);
+}
+
+TEST_CASE("a byte alphabet has all 256 bytes, and a text in UTF-8 becomes its bytes") {
+  const ScratchDirectory scratch;
+  auto config = text_config(scratch, repeated("aé", 8));
+  const auto characters = *read_corpus(config);
+  config.alphabet = "bytes";
+  const auto bytes = *read_corpus(config);
+  CHECK(characters.text.size() == 16);
+  CHECK(characters.alphabet == std::vector<std::uint32_t>{'a', 0xE9});
+  CHECK(bytes.text.size() == 24);
+  CHECK(std::vector<std::uint16_t>(bytes.text.begin(), bytes.text.begin() + 4) == std::vector<std::uint16_t>{'a', 0xC3, 0xA9, 'a'});
+  CHECK(bytes.alphabet.size() == 256);
+  CHECK(bytes.held_out == 6);
+  CHECK(bytes.sha256 == characters.sha256);
+  CHECK(bytes.utf8(0, 6) == "aéaé");
+  CHECK(characters.utf8(0, 4) == "aéaé");
+  const auto task = make_task(config, {{1, 2}});
+  CHECK(task->shape().num_classes == 256);
+  CHECK(alphabet_of(task->metadata(0)) == bytes.alphabet);
+  CHECK(trained_shape(config, task->metadata(0)).input_width == 256);
+}
+
+namespace {
+
+// The bytes that zlib's stream takes for `text` behind `before` in one stream: it is flushed between them.
+double streamed_bytes(const std::string& before, const std::string& text) {
+  z_stream stream{};
+  REQUIRE(deflateInit2(&stream, 9, Z_DEFLATED, -15, 9, Z_DEFAULT_STRATEGY) == Z_OK);
+  std::string out(before.size() + text.size() + 1000, '\0');
+  const auto feed = [&](const std::string& bytes, int flush) {
+    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+    stream.avail_in = static_cast<uInt>(bytes.size());
+    deflate(&stream, flush);
+    return static_cast<double>(stream.total_out);
+  };
+  stream.next_out = reinterpret_cast<Bytef*>(&out[0]);
+  stream.avail_out = static_cast<uInt>(out.size());
+  const double first = feed(before, Z_SYNC_FLUSH), all = feed(text, Z_FINISH);
+  deflateEnd(&stream);
+  return all - first;
+}
+
+}  // namespace
+
+TEST_CASE("gzip's bits per byte are those of the held-out part in a stream that begins with the 32 kB before it") {
+  const ScratchDirectory scratch;
+  std::string text;  // pairs of letters that no compressor foresees, every second word one of 64
+  for (std::uint64_t i = 0; i < 30000; ++i) {
+    const auto word = RandomStream(5, i).below(i % 2 == 0 ? 64 : 676);
+    text += {static_cast<char>('a' + word / 26), static_cast<char>('a' + word % 26), i % 50 == 0 ? '\n' : ' '};
+  }
+  auto config = text_config(scratch, text);
+  const auto corpus = *read_corpus(config);
+  const HeldOut last{67500, 90000}, early{3000, 25500};
+  const auto streamed = [&](const HeldOut& part, std::size_t before) {
+    return 8 * streamed_bytes(text.substr(part.begin - before, before), text.substr(part.begin, part.end - part.begin)) / 22500;
+  };
+  constexpr double kOneByte = 8.0 / 22500 * 2;  // the flush between the parts ends within a byte
+  CHECK(std::abs(gzip_bits_per_byte(corpus, last) - streamed(last, 32768)) < kOneByte);
+  CHECK(std::abs(gzip_bits_per_byte(corpus, early) - streamed(early, 3000)) < kOneByte);
+  CHECK(gzip_bits_per_byte(corpus, last) < streamed(last, 0) - 3 * kOneByte);  // what stands before helps
+  const auto task = make_task(config, {{1, 2}});
+  CHECK(*task->compressed(0) == gzip_bits_per_byte(corpus, last));
 }

@@ -44,7 +44,7 @@ SequenceConfig named(const std::string& name, std::int64_t alphabet, std::int64_
   return config;
 }
 
-// Of 300 sequences: (tokens of one, position) → its label.
+// 300 sequences: (tokens of one, position) → its label.
 void check_labels(const SequenceConfig& config, const std::function<std::int64_t(const std::int64_t* s, std::int64_t t)>& expected) {
   const ExampleSet set = make_task(config, {{5, 6}})->batch(0, 3, 300);
   REQUIRE(set.labels.size() == static_cast<std::size_t>(300 * config.length));

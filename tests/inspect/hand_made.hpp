@@ -57,4 +57,31 @@ inline void show_corners(Made& made) {
 
 inline const std::vector<float> kIdentity = {1, 0, 0, 1};
 
+/// Neuron 0 fires where x₀ > 0, neuron 1 where x₀ < 0, neuron 2 never, neuron 3 always.
+inline Made four_neurons() {
+  Made made(model_with(PositionwiseConfig{}, 4, "relu"), kPairs,
+            {{"projection.weight", kIdentity},
+             {"block0.ffn.up.weight", {1, -1, 0, 0, 0, 0, 0, 0}},
+             {"block0.ffn.up.bias", {0, 0, -1, 1}},
+             {"block0.ffn.down.weight", {3, 4, -2, 0, 0, 1, 0, 0}},
+             {"head.weight", kIdentity}});
+  show_corners(made);
+  return made;
+}
+
+/// Expert 0 gets what has x₀ > 0, expert 1 the rest, expert 2 nothing.
+inline Made three_experts(std::int64_t top_k) {
+  MoeConfig moe;
+  moe.num_experts = 3;
+  moe.top_k = top_k;
+  Made made(model_with(moe, 2, "relu"), kPairs,
+            {{"projection.weight", kIdentity},
+             {"block0.ffn.router.gate.weight", {10, -10, 0, 0, 0, -40}},
+             {"block0.ffn.experts.up.weight", {1, 0, 0, 0, -1, 0, 0, 0, 0, 0, 0, 0}},
+             {"block0.ffn.experts.down.weight", {0, 0, 0, 0, 3, 4, 0, 0, 0, 0, 0, 0}},
+             {"head.weight", kIdentity}});
+  show_corners(made);
+  return made;
+}
+
 }  // namespace hand_made

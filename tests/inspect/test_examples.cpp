@@ -168,7 +168,7 @@ TEST_CASE("a run that holds out a window of its own is shown the text on both si
   weights.metadata["alphabet"] = text;
   std::size_t on_both_sides = 0;
   for (config.seed = 0; config.seed < 20; ++config.seed) {
-    const auto part = held_out(read_corpus(task), task, data_seeds({config})[0].train);
+    const auto part = held_out(*read_corpus(task), task, data_seeds({config})[0].train);
     const auto begin = static_cast<std::int64_t>(part.begin), end = static_cast<std::int64_t>(part.end);
     const auto inputs = training_inputs(config, weights, 100000);
     CHECK(inputs.count == begin / 4 + (200 - end) / 4);

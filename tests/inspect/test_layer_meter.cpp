@@ -1,4 +1,4 @@
-// What is logged of layers while they train, against networks whose answer is known, and against what `inspect` says of the same tokens.
+// Metrics of layers while they train, against networks whose answer is known, and against `inspect` on the same tokens.
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <numeric>

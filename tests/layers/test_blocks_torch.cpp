@@ -1,4 +1,4 @@
-// What a network makes of its parts: blocks, norms, residuals, head and weights.
+// Networks from their parts: blocks, norms, residuals, head and weights.
 #include "ffn/config/accounting.hpp"
 #include "ffn/layers/network_torch.hpp"
 #include "layers/feed_forwards.hpp"

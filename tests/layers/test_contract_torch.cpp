@@ -1,4 +1,4 @@
-// What holds for every FFN kind and every activation, checked over the catalogues.
+// Properties of every FFN kind and every activation, checked over the catalogues.
 #include <set>
 
 #include "ffn/config/accounting.hpp"

@@ -1,4 +1,4 @@
-// What a mixture of experts computes, beside what holds for every FFN kind.
+// Mixtures of experts, beside what holds for every FFN kind.
 #include <algorithm>
 
 #include "ffn/config/metrics.hpp"

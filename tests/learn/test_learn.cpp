@@ -124,7 +124,7 @@ namespace {
 double bigram_loss(const TextCorpus& corpus) {
   const auto v = corpus.alphabet.size();
   const auto split = corpus.text.end() - static_cast<std::ptrdiff_t>(corpus.held_out);
-  const std::vector<std::int32_t> train(corpus.text.begin(), split), valid(split, corpus.text.end());
+  const std::vector<std::uint16_t> train(corpus.text.begin(), split), valid(split, corpus.text.end());
   std::vector<double> pairs(v * v), firsts(v);
   for (std::size_t i = 0; i + 1 < train.size(); ++i) {
     ++pairs[static_cast<std::size_t>(train[i]) * v + static_cast<std::size_t>(train[i + 1])];
@@ -146,7 +146,7 @@ double bigram_loss(const TextCorpus& corpus) {
 
 TEST_CASE("the text config beats a bigram model of the same file", "[learn]") {
   const auto config = shipped("text");
-  const double bigram = bigram_loss(read_corpus(std::get<TextConfig>(config.task)));
+  const double bigram = bigram_loss(*read_corpus(std::get<TextConfig>(config.task)));
   test::Collected collected;
   test::cpu_trainer({{config}, {}}, collected).train();
   const double loss = collected.last(0, "val/loss");

@@ -1,4 +1,4 @@
-// What a group's learning curve is at a step, and which steps and seeds are drawn.
+// A group's learning curve at a step, and which steps and seeds are drawn.
 #include "ffn/report/curves.hpp"
 #include "support/catch_plain.hpp"
 

@@ -1,4 +1,4 @@
-// What goes to a descriptor: harmless with the filter on, as it is without, and an error where it cannot be written.
+// Output to a descriptor: harmless with the filter on, as it is without, and an error where it cannot be written.
 #include <fcntl.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-// What is written stays text, whatever it says; colours can be seen.
+// Pages: text stays text, whatever it says; colours can be seen.
 #include <nlohmann/json.hpp>
 
 #include "ffn/report/html.hpp"

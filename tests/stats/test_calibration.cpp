@@ -118,7 +118,7 @@ TEST_CASE("a difference as large as the margin is called meaningless in at most 
   }
 }
 
-// What "at most 5 %" does not cover: equal means of differences that are not symmetric. Verdicts come too often; the warning finds most of
+// "At most 5 %" does not cover equal means of differences that are not symmetric. Verdicts come too often; the warning finds most of
 // them at 20 seeds and nearly all at 50, and cannot find a failure that no seed has shown. Ranks would be wrong about the mean more often.
 TEST_CASE("false verdicts on means of skewed differences come with the warning where there are seeds enough to see the skew",
           "[calibration]") {

@@ -125,3 +125,17 @@ TEST_CASE("a choice from nothing is refused", "[tuning]") {
   CHECK_THROWS_AS(choose_point({{}}, kLow, true), std::invalid_argument);
   CHECK_THROWS_AS(choose_point({{0.1}, {0.1, 0.2}}, kLow, true), std::invalid_argument);
 }
+
+TEST_CASE("sensitivity is the mean cost of the points beyond the best one, no worse than before training", "[tuning]") {
+  // Seed 1: 2 and 5, cut at 3, beyond 1: (1 + 0 + 2) / 3. Seed 2: a diverged run counts as 3.5: (0.5 + 0 + 3) / 3.
+  const Outcomes losses = {{2.0, 1.0}, {1.0, 0.5}, {5.0, std::nullopt}}, before = {{3.0, 3.5}, {3.0, 3.5}, {3.0, 3.5}};
+  const auto found = sensitivity(losses, before, kLow);
+  REQUIRE(found.size() == 2);
+  CHECK(found[0] == Approx(1.0).epsilon(1e-12));
+  CHECK(found[1] == Approx(3.5 / 3).epsilon(1e-12));
+  const Outcomes accuracies = {{0.75, 0.5}, {0.5, 0.25}}, at_first = {{0.625, 0.125}, {0.625, 0.125}};
+  const auto high = sensitivity(accuracies, at_first, kHigh);
+  CHECK(high[0] == 0.0625);  // 0.75, and 0.625 for what fell below it
+  CHECK(high[1] == 0.125);
+  CHECK(sensitivity(losses, {{3.0, 3.5}, {3.0, std::nullopt}, {3.0, 3.5}}, kLow).empty());
+}

@@ -9,7 +9,7 @@ using namespace ffn;
 
 namespace {
 
-/// What one message of each level writes to the terminal. The log is global: defaults come back afterwards.
+/// The terminal's text for one message of each level. The log is global: defaults come back afterwards.
 std::string spoken(int verbosity, bool color = false) {
   std::ostringstream out;
   LogOptions options;

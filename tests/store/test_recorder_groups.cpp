@@ -1,4 +1,4 @@
-// What runs of a cohort finish or checkpoint together, and when it becomes visible.
+// Runs of a cohort that finish or checkpoint together, and when it becomes visible.
 #include <sys/syscall.h>
 #include <unistd.h>
 

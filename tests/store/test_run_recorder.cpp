@@ -1,4 +1,4 @@
-// What the recorder leaves of runs that finish, stop, diverge, fail or go on.
+// The recorder's files for runs that finish, stop, diverge, fail or go on.
 #include <nlohmann/json.hpp>
 
 #include "ffn/config/accounting.hpp"

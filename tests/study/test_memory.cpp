@@ -1,4 +1,4 @@
-// What workers hold and what is said of it beforehand.
+// The memory that workers hold, and what is said of it beforehand.
 #include <unistd.h>
 
 #include <ctime>

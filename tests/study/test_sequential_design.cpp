@@ -1,4 +1,4 @@
-// What a sequential design rests on: its interim analyses, and when a directory has no error left for one.
+// Sequential designs: their interim analyses, and directories that have no error left for one.
 #include <filesystem>
 
 #include "ffn/base/error.hpp"

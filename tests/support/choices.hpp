@@ -1,4 +1,4 @@
-// What a run config lets one choose, from the lists that describe it.
+// All choices of a run config, from the lists that describe it.
 #pragma once
 
 #include <unistd.h>

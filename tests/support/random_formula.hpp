@@ -27,9 +27,23 @@ class RandomFormula {
     if (sizes.size() == 1) (*text_.init)[name] = {{"normal", 0.7}};
     return name;
   }
-  std::string matrix(const std::string& from, const std::string& to) { return parameter(Json::array({from, to})); }
+  // A parameter, or a matrix computed from some.
+  std::string matrix(const std::string& from, const std::string& to) {
+    const auto one = [&] { return parameter(Json::array({from, to})); };
+    const std::string m = one();
+    switch (below(10)) {
+      case 0:
+        return "(" + m + " / sqrt(0.1 + mean_all(" + m + " * " + m + ")))";
+      case 1:
+        return "(tanh(2 * " + m + ") * " + one() + " + " + vector("1") + ")";
+      case 2:
+        return "(" + m + " + stop(sin(" + m + ") - " + one() + "))";
+      default:
+        return m;
+    }
+  }
 
-  // Of a width that is written "D", "F" or "1".
+  // An expression of a width that is written "D", "F" or "1".
   std::string leaf(const std::string& width) {
     if (width == "D") return "x";
     if (width == "1") return below(2) ? "sum(x)" : "mean(x)";
@@ -71,7 +85,7 @@ class RandomFormula {
       case 12:
         return "dropout(" + value(width) + ")";
       case 13:
-        return "(" + value(other) + " @ " + matrix(width, other) + ".T)";
+        return "(" + value(other) + " @ " + parameter(Json::array({width, other})) + ".T)";
       case 14:
       case 15:
         return called(width);
@@ -83,7 +97,9 @@ class RandomFormula {
   // Without jumps: float and double would not take the same side of them.
   std::string called(const std::string& width) {
     const std::string v = value(width);
-    switch (below(9)) {
+    switch (below(10)) {
+      case 8:
+        return "(" + v + " * stop(" + operand(width) + "))";
       case 0:
         return "sin(" + v + ")";
       case 1:
@@ -105,7 +121,7 @@ class RandomFormula {
     }
   }
 
-  // What may stand beside a value of that width: it, a vector, one number for all.
+  // Widths that may stand beside a value: its own, a vector, one number for all.
   std::string operand(const std::string& width) {
     switch (below(6)) {
       case 0:

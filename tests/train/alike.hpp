@@ -42,7 +42,7 @@ inline Json of_kind(const std::string& kind) {
   return resolved_json(config)["model"]["ffn"];
 }
 
-// Where a path of choices.hpp leads to; the kinds on the way are chosen.
+// Follows a path of choices.hpp and chooses the kinds on the way.
 inline Json& at_path(Json& json, const std::string& path) {
   Json* at = &json;
   std::istringstream segments(path);
@@ -62,7 +62,7 @@ inline RunConfig read_back(const Json& json, const std::string& what) {
   return read_run_config(parse_document(json.dump(), "choice", "/"), what);
 }
 
-// What a key needs beside it to be taken.
+// Keys that a key needs beside it.
 inline void let_act(Json& json, const std::string& path) {
   if (path.find(".rotary_") != std::string::npos) json["model"]["positions"] = "rotary";
   if (path == "train.accumulate") json["train"]["batch_size"] = 8;

@@ -187,7 +187,7 @@ inline void add_mixtures(std::vector<Case>& out, const RouterConfig& router, con
   }
 }
 
-// What one may ask of a router that takes the K largest scores, and of a mixture.
+// Options of a router that takes the K largest scores, and of a mixture.
 template <class Router>
 void add_router_options(std::vector<Case>& out) {
   for (const bool attention : {false, true}) {

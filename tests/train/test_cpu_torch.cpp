@@ -167,6 +167,25 @@ TEST_CASE("top_k in a layer and in the experts of a mixture has LibTorch's gradi
   }
 }
 
+TEST_CASE("computed matrices in a layer and in the experts of a mixture have LibTorch's gradients", "[train][cpu]") {
+  FormulaConfig layer;
+  layer.text.formula = "x @ q @ q.T * mean_all(q) + gelu(x @ (up + stop(sin(up) - up))) @ (down * s)";
+  layer.text.let = Json{{"q", "up / sqrt(0.1 + mean_all(up * up))"}};
+  layer.text.parameters = Json::parse(R"({"up": ["D", "F"], "down": ["F", "D"], "s": [1]})");
+layer.text.init = Json::parse(R"({"s": 0.7})");
+layer.d_ff = 13;
+auto moe = test::some_ffn<MoeConfig>("gelu");
+moe.num_experts = 3;
+moe.expert = layer.text;
+for (const FfnConfig& ffn : {FfnConfig(layer), FfnConfig(moe)}) {
+  const auto d = compare_step(test::base(ffn, /*attention=*/true), 1);
+  INFO("worst gradient of " << d.gradient.where());
+  CHECK(d.loss < 1e-6);
+  CHECK(d.gradient.error() < kCpuTolerance);
+  CHECK(d.score < 1e-6);
+}
+}
+
 TEST_CASE("formulas by chance have LibTorch's gradients", "[train][cpu]") {
   int operations = 0;
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
@@ -207,7 +226,7 @@ TEST_CASE("the CPU step's parameters are those of LibTorch's modules: names, pla
     std::vector<float> values(static_cast<std::size_t>(layout.width()));
     layout.initialise(11, values.data());
     row.initialise({11});
-    // What a file holds of each of LibTorch's parameters, the experts' one after the other.
+    // A file's tensors for each of LibTorch's parameters, the experts' one after the other.
     const auto file = layout.export_row(values.data());
     std::size_t at = 0;
     for (const auto& p : network->named_parameters()) {

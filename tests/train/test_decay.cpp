@@ -1,4 +1,4 @@
-// Who decays under `decay: matrices`, told by the names in a weight file: every weight of two or more dimensions
+// `decay: matrices` by the names in a weight file: every weight of two or more dimensions
 // (maps, embeddings, positions, attention scores), no bias and no norm.
 #include <algorithm>
 #include <map>

@@ -1,4 +1,4 @@
-// What a device computes in its own way, on the CPU: LibTorch's own kernels, batches and coefficients made as tensors, precision, parts of
+// A device's own ways to compute, on the CPU: LibTorch's own kernels, batches and coefficients made as tensors, precision, parts of
 // a batch.
 #include <ATen/record_function.h>
 
@@ -209,7 +209,7 @@ namespace {
 
 std::map<std::string, std::int64_t> aten_calls;
 
-// Those that start a kernel on a device: neither views nor allocation, nor numbers that stand for a tensor.
+// Operations that start a kernel on a device: neither views nor allocation, nor numbers that stand for a tensor.
 std::int64_t launches() {
   static const std::set<std::string> kNone{
       "as_strided",     "select",       "slice",       "narrow",       "view",   "_unsafe_view",  "reshape",

@@ -1,4 +1,4 @@
-// What LibTorch computes without the host's help, as a GPU needs it, against what it computes with it: on the CPU, in float64.
+// LibTorch without the host's help, as a GPU needs it, against LibTorch with it: on the CPU, in float64.
 #include "ffn/base/random.hpp"
 #include "ffn/kernels/kernels.hpp"
 #include "ffn/layers/activation_torch.hpp"

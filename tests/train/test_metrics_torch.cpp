@@ -1,4 +1,4 @@
-// What a run logs, against the same training written out with LibTorch's modules, autograd and plain gradient descent in
+// A run's log against the same training written out with LibTorch's modules, autograd and plain gradient descent in
 // float64: every metric at every evaluation. Whatever reaches the objective or a metric under a wrong name, with a wrong
 // weight or not at all, shows here.
 #include "cases.hpp"
@@ -37,7 +37,7 @@ RunConfig plain_descent(RunConfig config) {
   return config;
 }
 
-// Those have networks made by hand as their reference: test_layer_meter.cpp.
+// Their reference is networks made by hand: test_layer_meter.cpp.
 bool is_of_layers(const std::string& metric) { return metric.rfind("ffn/", 0) == 0 || metric.rfind("moe/", 0) == 0; }
 
 class Reference {
@@ -145,6 +145,7 @@ class Reference {
       for (std::int64_t i = 0; i < set.labels.numel(); ++i)
         append_utf8(validated, alphabet.at(static_cast<std::size_t>(set.labels.flatten()[i].item<std::int64_t>())));
       out["val/bits_per_byte"] = out["val/bits_per_char"] * static_cast<double>(set.labels.numel()) / static_cast<double>(validated.size());
+      out["val/gzip_bits_per_byte"] = *task_->compressed(0);  // tests/data/test_corpus.cpp computes it otherwise
       out["val/perplexity"] = std::exp(mean);
     }
     return out;

@@ -19,7 +19,7 @@ namespace {
 
 // The configs under which an optimizer is compared, and its twin in torch::optim: one overload of each per optimizer, one that
 // lacks them does not compile.
-// Of Adam's fields none at its default: one that is forgotten differs.
+// No field of Adam at its default: one that is forgotten differs.
 template <class Config>
 std::vector<Config> some_of_adam(Config c) {
   c.lr = 0.02;

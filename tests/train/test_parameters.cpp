@@ -1,4 +1,4 @@
-// What a weight file holds, and what an optimizer sees of parameters, against the rules written out once more.
+// Parameters in weight files and for optimizers, against the rules written out once more.
 #include <algorithm>
 #include <set>
 

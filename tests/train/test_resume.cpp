@@ -83,7 +83,7 @@ TEST_CASE("a run that is stopped keeps what it has, and goes on to the same bits
   struct Stop {
     std::int64_t checkpoint_every, step;
   };
-  // Where steps are taken at a time depends on the clock, but an evaluation and a checkpoint always end a stretch, and
+  // The clock decides how many steps are taken at a time, but an evaluation and a checkpoint always end a stretch, and
   // the first step is one. Inside an evaluation interval (1, 4, 22), at its end (5, 20), at the step after it (6).
   for (const auto& stop : {Stop{1000, 1}, {1000, 5}, {1000, 20}, {4, 4}, {3, 6}, {5, 5}, {11, 22}}) {
     int checked = 0;

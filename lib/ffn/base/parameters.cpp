@@ -158,7 +158,7 @@ void RowLayout::import_row(T* row, const std::vector<TensorData>& tensors) const
   if (!differences.empty()) {
     std::string what = "the weights do not fit the model:";
     for (const auto& line : differences) what += "\n  " + line;
-    throw CheckpointError(what, "use the config.json next to the weights");
+    throw CheckpointError(what, "build it from the config in the run.json beside the weights");
   }
   std::map<std::string, const TensorData*> by_name;
   for (const auto& tensor : tensors) by_name[tensor.name] = &tensor;

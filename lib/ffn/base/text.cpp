@@ -177,6 +177,14 @@ std::string clipped(const std::string& text, std::size_t width) {
   return display_width(text) <= width ? text : text.substr(0, prefix_within(text, width - 3)) + "...";
 }
 
+std::string counted(std::size_t n, const std::string& what) { return std::to_string(n) + " " + what + (n == 1 ? "" : "s"); }
+
+std::string significant(double x, int digits) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*g", digits, x);
+  return text;
+}
+
 std::string join(const std::vector<std::string>& words, const std::string& separator) {
   std::string out;
   for (const auto& word : words) {

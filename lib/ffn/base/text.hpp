@@ -41,6 +41,10 @@ std::size_t complete_prefix(const std::string& text);
 /// The text, or its first `width` - 3 columns and "..." when it is wider. Well-formed if the text is.
 std::string clipped(const std::string& text, std::size_t width);
 
+/// "1 run", "2 runs".
+std::string counted(std::size_t n, const std::string& what);
+/// As printf's %g.
+std::string significant(double x, int digits);
 /// "a, b, c".
 std::string join(const std::vector<std::string>& words, const std::string& separator = ", ");
 

@@ -16,7 +16,7 @@ struct AskedContrast {
   std::vector<std::size_t> cells;
 };
 
-/// Of each value against the first of `values`, over the cells that have both: their mean, and each but the first against the first.
+/// Contrasts of each value with the first of `values`, over the cells that have both: their mean, and each but the first against the first.
 /// Throws UsageError unless exactly one key besides `by` makes the cells.
 std::vector<AskedContrast> asked_contrasts(const std::vector<Cell>& cells, const std::vector<std::string>& facet_by,
                                            const std::vector<std::string>& values);

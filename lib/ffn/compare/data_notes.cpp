@@ -67,6 +67,31 @@ void note_baseline(const std::vector<FoundRun>& runs, Comparison& out) {
            out);
 }
 
+// A model of a text that needs more bits than gzip has learned little of it.
+void note_compressor(const std::vector<FoundRun>& runs, Comparison& out) {
+  const std::string metric = without_best(out.metric);
+  const auto is_loss = [&](const MetricRow& row) { return metric == row.name; };
+  if (!is_loss(metric::kValLoss) && !is_loss(metric::kValBitsPerChar) && !is_loss(metric::kValBitsPerByte)) return;
+  std::map<std::string, std::vector<double>> compressed, of_variant;
+  for (const auto& run : runs) {
+    const auto* gzip = run.summary ? run.summary->find(metric::kValGzipBitsPerByte.name) : nullptr;
+    const auto* bits = gzip ? run.summary->find(metric::kValBitsPerByte.name) : nullptr;
+    if (!bits) continue;
+    compressed[value_of(run, "task.file")].push_back(gzip->final_value);
+    of_variant[value_of(run, out.by)].push_back(bits->final_value - gzip->final_value);
+  }
+  const auto mean = [](const std::vector<double>& x) { return std::accumulate(x.begin(), x.end(), 0.0) / static_cast<double>(x.size()); };
+  std::vector<std::string> needs, worse;
+  for (const auto& [file, bits] : compressed)
+    needs.push_back((compressed.size() > 1 ? shown_value(out, "task.file", file) + ": " : "") + formatted("%.3g", mean(bits)));
+  for (const auto& [value, more] : of_variant) {
+    if (!(mean(more) <= 0)) worse.push_back(shown_value(out, value) + " by " + formatted("%.2g", mean(more)));
+  }
+  if (needs.empty()) return;
+  add_note(note::kCompressor, {join(needs), metric::kValGzipBitsPerByte.name, worse.empty() ? "" : "; these need more: " + join(worse)},
+           out);
+}
+
 // Limits of named tasks: no model, or no linear one, passes them.
 void note_known(const std::vector<FoundRun>& runs, Comparison& out) {
   if (without_best(out.metric).rfind("val/", 0) != 0) return;
@@ -224,6 +249,7 @@ void add_data_notes(const std::vector<FoundRun>& runs, Comparison& out) {
   note_overfitted(runs, out);
   note_still_falling(runs, out);
   note_baseline(runs, out);
+  note_compressor(runs, out);
   note_most_bits(runs, out);
   note_known(runs, out);
   note_same_data(runs, out);

@@ -9,7 +9,7 @@
 
 namespace ffn {
 
-/// What one directory's event files say: a run. step → tag → the number as text; of several at one step the last one counts.
+/// A run, as one directory's event files have it: step → tag → the number as text. The last of several at one step counts.
 struct LoggedRun {
   std::filesystem::path directory;
   std::map<std::int64_t, std::map<std::string, std::string>> scalars;

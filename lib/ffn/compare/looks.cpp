@@ -6,6 +6,7 @@
 
 #include "ffn/base/files.hpp"
 #include "ffn/base/hash.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/store/run_record.hpp"
 #include "ffn/store/study_file.hpp"
 
@@ -43,8 +44,6 @@ bool is_looks(const Json& json) {
 }
 
 std::string day_of(const Json& look) { return look["when"].get<std::string>().substr(0, 10); }
-
-std::string counted_rows(std::size_t n) { return std::to_string(n) + (n == 1 ? " row" : " rows"); }
 
 }  // namespace
 
@@ -128,9 +127,10 @@ std::string Looks::look(const JsonValue& question, const std::vector<std::string
     if (!same_question) reason = "Another question was asked of this table on " + day_of(before);
     else if (!has_grown) reason = "Rows have changed or gone since the look of " + day_of(before);
     else if (!has_design)
-      reason = counted_rows(now.size() - then.size()) + " came after the look of " + day_of(before) + " at " + counted_rows(then.size());
+      reason =
+          counted(now.size() - then.size(), "row") + " came after the look of " + day_of(before) + " at " + counted(then.size(), "row");
     else if (i < (*record_)["design"]["after_looks"].get<std::size_t>())
-      reason = "The design was declared after a look at " + counted_rows(then.size());
+      reason = "The design was declared after a look at " + counted(then.size(), "row");
   }
   looks.push_back({{"when", utc_now()}, {"question", *question}, {"rows", now}, {"suggestive", reason}});
   return reason;

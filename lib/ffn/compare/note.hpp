@@ -71,6 +71,7 @@ constexpr Note kAllFacts{"both know all facts, so that only their sizes differ, 
 constexpr Note kBelowSizes{"differences below those of the sizes are not judged: {}"};
 constexpr Note kMostBits{"all facts known would be {} ({}){}"};
 constexpr Note kBaseline{"without a model, the {} of the training rows {} {} {} ({}, mean over the runs){}"};
+constexpr Note kCompressor{"gzip needs {} bits per byte for the held-out text ({}){}"};
 constexpr Note kKnown{"known of the task {}: {}"};
 constexpr Note kSameRows{"verdicts are about the {}: seeds {}"};
 constexpr Note kSplits{

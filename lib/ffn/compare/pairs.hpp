@@ -38,7 +38,7 @@ std::vector<AskedPair> pairs_in_family(const Cell& cell, const std::vector<std::
 std::size_t planned_pairs(const std::vector<Cell>& cells, const std::vector<std::string>& values, const std::string& pairs,
                           const Metric& metric);
 
-/// Of each facet's further pairs, keeps those of its best group.
+/// Keeps each facet's further pairs of its best group.
 void keep_pairs_of_best(Comparison& comparison);
 
 }  // namespace ffn

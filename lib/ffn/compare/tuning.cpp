@@ -14,17 +14,21 @@ namespace fs = std::filesystem;
 
 namespace {
 
+struct TuningRun {
+  stats::Outcome outcome, before;
+};
+
 // A run that is not there is no bad run: another choice would come of it.
-stats::Outcome outcome_of_run(const fs::path& run, const std::string& metric) {
+TuningRun outcome_of_run(const fs::path& run, const std::string& metric) {
   const auto record = read_record(run);
   if (!record || !record->summary)
     throw DataError(
         "the tuning run " + run.string() + (record ? " has not ended" : " is not there any more") + "; nothing was chosen without it",
         "the same command trains it");
   const auto& summary = record->summary;
-  if (metric == "steps_to_target") return summary->hit ? stats::Outcome(static_cast<double>(summary->hit->step)) : std::nullopt;
-  if (summary->end != RunEnd::done) return std::nullopt;
-  return logged_value(*summary, metric);
+  if (metric == "steps_to_target") return {summary->hit ? stats::Outcome(static_cast<double>(summary->hit->step)) : std::nullopt, {}};
+  const auto* logged = summary->find(without_best(metric));
+  return {summary->end == RunEnd::done ? logged_value(*summary, metric) : std::nullopt, logged ? logged->first : std::nullopt};
 }
 
 bool is_line(const TuningAxis& axis) {
@@ -69,7 +73,7 @@ class Chooser {
     return out;
   }
 
-  TunedVariant summary(const std::string& name, const PointOutcomes& outcomes, PointScale scale,
+  TunedVariant summary(const std::string& name, const PointOutcomes& outcomes, const PointOutcomes& before, PointScale scale,
                        const std::vector<std::size_t>& choices) const {
     const auto scores = stats::choose_point(outcomes, direction_, line_, scale).scores;
     TunedVariant out{name, {}, scale == PointScale::logarithms, {}};
@@ -87,6 +91,7 @@ class Chooser {
       if (2 * static_cast<std::size_t>(std::max(at(GridEnd::low), at(GridEnd::high))) >= choices.size())
         out.edge.push_back(tune_.axes[axis].key);
     }
+    if (line_) out.sensitivity = stats::sensitivity(outcomes, before, direction_);
     return out;
   }
 
@@ -120,10 +125,14 @@ TuningChoices choose_points(const Study& study, const std::vector<fs::path>& run
   out.result.per_seed = tune.per_seed;
   out.result.seeds = tune.seeds;
   for (const auto& axis : tune.axes) out.result.keys.push_back(axis.key);
-  std::vector<PointOutcomes> all(num_tuned, PointOutcomes(points));
+  std::vector<PointOutcomes> all(num_tuned, PointOutcomes(points)), before = all;
   for (std::size_t v = 0; v < all.size(); ++v) {
     for (std::size_t first = 0; first < runs.size(); first += per_seed_runs) {
-      for (std::size_t p = 0; p < points; ++p) all[v][p].push_back(outcome_of_run(runs[first + v * points + p], tune.metric));
+      for (std::size_t p = 0; p < points; ++p) {
+        const auto run = outcome_of_run(runs[first + v * points + p], tune.metric);
+        all[v][p].push_back(run.outcome);
+        before[v][p].push_back(run.before);
+      }
     }
   }
   const auto choose = [&](std::size_t first, std::size_t count) {
@@ -149,7 +158,7 @@ TuningChoices choose_points(const Study& study, const std::vector<fs::path>& run
       if (end && std::find(out.at_ends.begin(), out.at_ends.end(), std::make_pair(axis, *end)) == out.at_ends.end())
         out.at_ends.emplace_back(axis, *end);
     }
-    out.result.variants.push_back(chooser.summary(study.variants[v * stride].name, all[v], scale, out.of[v]));
+    out.result.variants.push_back(chooser.summary(study.variants[v * stride].name, all[v], before[v], scale, out.of[v]));
   }
   return out;
 }

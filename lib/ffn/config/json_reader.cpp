@@ -192,7 +192,7 @@ void JsonReader::path(const Field& field, std::string& member) {
   const std::filesystem::path typed = expand_home(value->get<std::string>());
   const auto& origin = document_.origin(pointer_to(field.name));
   if (first_invalid_utf8(origin.directory))
-    return problem(pointer_to(field.name), "the config's directory is not named in UTF-8, so config.json could not hold this path");
+    return problem(pointer_to(field.name), "the config's directory is not named in UTF-8, so run.json could not hold this path");
   member = typed.empty() || typed.is_absolute() || origin.directory.empty() ? typed.string()
                                                                             : (origin.directory / typed).lexically_normal().string();
 }

@@ -47,7 +47,7 @@ const std::vector<MetricRow>& metric_catalogue() {
         kTrainLoss, kTrainBalanceLoss, kTrainZLoss, kTrainImportanceLoss, kTrainLoadLoss, kTrainSequenceBalanceLoss, kTrainDropped,
         kTrainSlotsUsed, kTrainUsageEntropy, kTrainGradNorm,
         kValLoss, kValAccuracy, kValRmse, kValR2, kValMajorityAccuracy, kValFrequencyLoss, kValMeanRmse, kValBitsPerChar,
-        kValBitsPerByte, kValPerplexity};
+        kValBitsPerByte, kValGzipBitsPerByte, kValPerplexity};
     for (const auto& metric : output_metrics()) all.push_back(metric.row);
     all.insert(all.end(), {
         kValBitsPerParam, kValMostBitsPerParam,

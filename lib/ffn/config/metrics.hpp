@@ -83,6 +83,8 @@ inline constexpr MetricRow kValBitsPerChar{"val/bits_per_char", false, LoggedBy:
     "val/loss in bits, text only"};
 inline constexpr MetricRow kValBitsPerByte{"val/bits_per_byte", false, LoggedBy::text_tasks,
     "val/bits_per_char over the mean UTF-8 bytes of a validated character: comparable with models of bytes or words, text only"};
+inline constexpr MetricRow kValGzipBitsPerByte{"val/gzip_bits_per_byte", false, LoggedBy::text_tasks,
+    "val/bits_per_byte of gzip's algorithm (zlib at level 9), which knows the 32 kB before the held-out part; a model has to beat it"};
 inline constexpr MetricRow kValPerplexity{"val/perplexity", false, LoggedBy::text_tasks,
     "exp(val/loss), text only", 1};
 

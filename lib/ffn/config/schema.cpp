@@ -170,7 +170,9 @@ std::vector<KeyDoc> key_docs(const FieldVisitor::Describe& describe) {
 }
 
 Json json_schema(const FieldVisitor::Describe& describe) {
-  Json schema = {{"$schema", "http://json-schema.org/draft-07/schema#"}, {"title", "ffn-train config"}};
+  Json schema = {{"$schema", "http://json-schema.org/draft-07/schema#"},
+                 {"title", "ffn-train config"},
+                 {"allowComments", true}};  // the last for VS Code
   schema.update(SchemaVisitor::object(describe));
   // load_document and read_run_config handle these before the fields are read.
   const Json text = {{"type", "string"}};

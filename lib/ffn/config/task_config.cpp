@@ -36,12 +36,14 @@ void SequenceXorConfig::describe(FieldVisitor& v) {
 }
 
 void TextConfig::describe(FieldVisitor& v) {
-  v.path({"file", "any UTF-8 text; its characters are the vocabulary. Line ends stay as they are; a byte order mark is skipped"}, file);
-  v.integer({"context", "context length T in characters"}, context, between(std::int64_t{2}, 65536));
+  v.path({"file", "any UTF-8 text. Line ends stay as they are; a byte order mark is skipped"}, file);
+  v.integer({"context", "context length T in tokens"}, context, between(std::int64_t{2}, 65536));
   v.real({"validation_fraction", "fraction of the file held out for validation"}, validation_fraction, between(0.01, 0.5));
   v.choice({"split", "which part is held out"}, split,
            {{"fixed", "the last part, for all seeds: intervals do not cover other parts or texts"},
             {"per_seed", "a random window per seed, the same for all variants: intervals cover the windows of this text"}});
+  v.choice({"alphabet", "the tokens"}, alphabet,
+           {{"characters", "those that occur in the text"}, {"bytes", "all 256, of the text in UTF-8: one alphabet for all texts"}});
   v.require(!file.empty(), "file", "no text given; set task.file to a UTF-8 file");
 }
 

@@ -44,10 +44,12 @@ struct TextConfig {
   std::string file;
   std::int64_t context = 64;
   double validation_fraction = 0.1;
-  std::string split = "fixed";  ///< or "per_seed"
+  std::string split = "fixed";          ///< or "per_seed"
+  std::string alphabet = "characters";  ///< or "bytes"
   void describe(FieldVisitor& v);
 
   bool per_seed() const { return split == "per_seed"; }
+  bool of_bytes() const { return alphabet == "bytes"; }
 };
 
 /// A function of a sequence of random tokens at each of its positions, as a formula.

@@ -137,6 +137,7 @@ Json to_json(const TuningResult& result) {
                        {"chosen", point.chosen}});
     }
     variants.push_back({{"name", variant.name}, {"curve", curve}, {"logarithms", variant.logarithms}, {"edge", variant.edge}});
+    if (!variant.sensitivity.empty()) variants.back()["sensitivity"] = variant.sensitivity;
   }
   return {{"study", result.study}, {"metric", result.metric},     {"retune", result.per_seed ? "per_seed" : "once"},
           {"seeds", result.seeds}, {"by_ranks", result.by_ranks}, {"keys", result.keys},
@@ -169,6 +170,7 @@ TuningResult tuning_result(const Json& json) {
       if (point.values.size() != out.keys.size()) throw Json::other_error::create(501, "a point with another number of keys", &item);
       variant.curve.push_back(std::move(point));
     }
+    variant.sensitivity = item.value("sensitivity", std::vector<double>());
     out.variants.push_back(std::move(variant));
   }
   return out;

@@ -68,6 +68,7 @@ struct TunedVariant {
   std::vector<Point> curve;       ///< in the grid's order
   bool logarithms = false;        ///< of the metric are judged, not its values
   std::vector<std::string> edge;  ///< keys whose chosen value is the grid's lowest, or highest (per seed: for half of the seeds or more)
+  std::vector<double> sensitivity = {};  ///< stats::sensitivity(), one per tuning seed; empty where it is not known
 };
 
 struct TuningResult {

@@ -1,10 +1,14 @@
 #include "ffn/data/corpus.hpp"
 
+#include <zlib.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <filesystem>
 #include <map>
+#include <mutex>
+#include <nlohmann/json.hpp>
 
 #include "ffn/base/files.hpp"
 #include "ffn/base/hash.hpp"
@@ -76,35 +80,114 @@ std::string text_of_file(const std::string& file, const std::string& what) {
   return bytes;
 }
 
-TextCorpus read_corpus(const TextConfig& config) {
-  const std::string bytes = text_of_file(config.file);
-  const auto characters = decode_utf8(bytes);
-  TextCorpus corpus;
-  corpus.sha256 = sha256_hex(bytes);
+std::string TextCorpus::utf8(std::size_t begin, std::size_t end) const {
+  std::string out;
+  for (std::size_t i = begin; i < end; ++i) {
+    if (of_bytes) out.push_back(static_cast<char>(text[i]));
+    else append_utf8(out, alphabet[text[i]]);
+  }
+  return out;
+}
+
+namespace {
+
+// Some characters at a time: all of a text's code points would take four times its memory.
+template <class F>
+void each_character(const std::string& bytes, const F& f) {
+  constexpr std::size_t kSome = 1 << 16;
+  for (std::size_t begin = 0, end = 0; begin < bytes.size(); begin = end) {
+    end = std::min(begin + kSome, bytes.size());
+    while (end < bytes.size() && (static_cast<unsigned char>(bytes[end]) & 0xC0) == 0x80) ++end;
+    for (const auto c : decode_utf8(bytes.substr(begin, end - begin))) f(c);
+  }
+}
+
+void take_characters(const std::string& bytes, const std::string& file, TextCorpus& corpus) {
   // A table over all code points: sorting the text instead takes ten times as long.
-  std::vector<std::int32_t> id(0x110000, -1);
-  for (const auto c : characters) id[c] = 0;
+  std::vector<std::uint32_t> id(0x110000, 0);
+  std::size_t count = 0;
+  each_character(bytes, [&](std::uint32_t c) {
+    id[c] = 1;
+    ++count;
+  });
   for (std::uint32_t c = 0; c < id.size(); ++c) {
-    if (id[c] < 0) continue;
-    id[c] = static_cast<std::int32_t>(corpus.alphabet.size());
+    if (id[c] == 0) continue;
+    id[c] = static_cast<std::uint32_t>(corpus.alphabet.size());
     corpus.alphabet.push_back(c);
   }
-  const auto count = static_cast<double>(characters.size());
-  constexpr double kRounding = 1e-6;  // 0.29 of 100 characters are 28.999999999999996
-  corpus.held_out = static_cast<std::size_t>(std::floor(count * config.validation_fraction + kRounding));
-  corpus.text.reserve(characters.size());
-  for (const auto c : characters) corpus.text.push_back(id[c]);
+  if (corpus.alphabet.size() > 65536)
+    throw DataError(
+        file + " has " + std::to_string(corpus.alphabet.size()) + " different characters, and a vocabulary of 65,536 is the largest",
+        "read its bytes: task.alphabet=bytes");
+  corpus.text.reserve(count);
+  each_character(bytes, [&](std::uint32_t c) { corpus.text.push_back(static_cast<std::uint16_t>(id[c])); });
+}
 
-  // A window needs context + 1 characters: the targets are the inputs moved by one. The text around a held-out part in the middle
+void take_bytes(const std::string& bytes, TextCorpus& corpus) {
+  for (std::uint32_t byte = 0; byte < 256; ++byte) corpus.alphabet.push_back(byte);
+  corpus.text.reserve(bytes.size());
+  for (const char c : bytes) corpus.text.push_back(static_cast<unsigned char>(c));
+}
+
+TextCorpus read_text(const TextConfig& config) {
+  const std::string bytes = text_of_file(config.file);
+  TextCorpus corpus;
+  corpus.sha256 = sha256_hex(bytes);
+  corpus.of_bytes = config.of_bytes();
+  if (corpus.of_bytes) take_bytes(bytes, corpus);
+  else take_characters(bytes, config.file, corpus);
+  const std::size_t count = corpus.text.size();
+  constexpr double kRounding = 1e-6;  // 0.29 of 100 characters are 28.999999999999996
+  corpus.held_out = static_cast<std::size_t>(std::floor(static_cast<double>(count) * config.validation_fraction + kRounding));
+
+  // A window needs context + 1 tokens: the targets are the inputs moved by one. The text around a held-out part in the middle
   // has a window on one side at least.
   const auto needed = static_cast<std::size_t>(config.context) + 1, needed_to_train = config.per_seed() ? 2 * needed - 1 : needed;
-  if (corpus.held_out < needed || characters.size() - corpus.held_out < needed_to_train) {
-    throw DataError(config.file + " has " + std::to_string(characters.size()) + " characters, " + std::to_string(corpus.held_out) +
+  if (corpus.held_out < needed || count - corpus.held_out < needed_to_train) {
+    throw DataError(config.file + " has " + std::to_string(count) + " " + config.alphabet + ", " + std::to_string(corpus.held_out) +
                         " of them for validation; a context of " + std::to_string(config.context) + " needs " + std::to_string(needed) +
                         (config.per_seed() ? " there and " + std::to_string(needed_to_train) + " for training" : " in each part"),
                     "use a longer text, a shorter task.context or a larger task.validation_fraction");
   }
   return corpus;
+}
+
+}  // namespace
+
+std::shared_ptr<const TextCorpus> read_corpus(const TextConfig& config) {
+  static std::mutex mutex;
+  static std::string last_key;
+  static std::shared_ptr<const TextCorpus> last;
+  std::error_code error;
+  const auto time = fs::last_write_time(config.file, error).time_since_epoch().count();
+  const std::string key = dump_json(
+      {config.file, time, fs::file_size(config.file, error), config.context, config.validation_fraction, config.split, config.alphabet});
+  const std::lock_guard<std::mutex> hold(mutex);
+  if (error || key != last_key) {
+    last = std::make_shared<const TextCorpus>(read_text(config));
+    last_key = key;
+  }
+  return last;
+}
+
+double gzip_bits_per_byte(const TextCorpus& corpus, const HeldOut& part) {
+  constexpr std::size_t kWindow = 32768;
+  constexpr int kLevel = 9, kRawDeflate = -15, kMemory = 9;
+  std::string before = corpus.utf8(part.begin - std::min(part.begin, kWindow), part.begin), text = corpus.utf8(part.begin, part.end);
+  before.erase(0, before.size() - std::min(before.size(), kWindow));
+  const auto* dictionary = reinterpret_cast<const Bytef*>(before.data());
+  z_stream stream{};
+  if (deflateInit2(&stream, kLevel, Z_DEFLATED, kRawDeflate, kMemory, Z_DEFAULT_STRATEGY) != Z_OK) throw std::bad_alloc();
+  std::string out(deflateBound(&stream, static_cast<uLong>(text.size())), '\0');
+  deflateSetDictionary(&stream, dictionary, static_cast<uInt>(before.size()));
+  stream.next_in = reinterpret_cast<Bytef*>(text.data());
+  stream.avail_in = static_cast<uInt>(text.size());
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = static_cast<uInt>(out.size());
+  deflate(&stream, Z_FINISH);
+  const auto size = static_cast<double>(stream.total_out);
+  deflateEnd(&stream);
+  return 8 * size / static_cast<double>(text.size());
 }
 
 HeldOut held_out(const TextCorpus& corpus, const TextConfig& config, std::uint64_t data_seed) {

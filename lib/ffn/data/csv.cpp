@@ -1,8 +1,11 @@
 #include "ffn/data/csv.hpp"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "ffn/base/error.hpp"
+#include "ffn/base/files.hpp"
+#include "ffn/data/corpus.hpp"
 
 namespace ffn {
 
@@ -114,6 +117,19 @@ class CsvReader {
 std::string cells_text(std::size_t count) { return std::to_string(count) + (count == 1 ? " cell" : " cells"); }
 
 }  // namespace
+
+std::string text_of_table(const std::string& file) {
+  constexpr std::uintmax_t kMostBytes = std::uintmax_t{1} << 30;
+  if (!path_exists(file))
+    throw DataError("no table at " + file,
+                    "task.file=… names one of yours; `ffn-train cp table DIR` writes the shipped config with its table");
+  std::error_code error;
+  if (const auto bytes = std::filesystem::file_size(file, error); !error && bytes > kMostBytes)
+    throw DataError(
+        file + ": the table has " + std::to_string(bytes >> 20) + " MiB; at most " + std::to_string(kMostBytes >> 20) + " are read",
+        "take a part of its rows");
+  return text_of_file(file, "table");
+}
 
 Csv parse_csv(const std::string& text, const std::vector<std::string>& columns, const std::string& file) {
   Csv out;

@@ -1,5 +1,6 @@
 // Config → task. A kind without an overload does not compile.
 #include <algorithm>
+#include <numeric>
 
 #include "ffn/base/error.hpp"
 #include "ffn/base/text.hpp"
@@ -60,10 +61,18 @@ TaskShape trained_shape(const TaskConfig& config, const Metadata& metadata) {
   return std::visit([&](const auto& c) { return trained(c, metadata); }, config);
 }
 
+bool has_bytes_alphabet(const Metadata& metadata) {
+  const auto found = metadata.find("alphabet");
+  return found != metadata.end() && found->second == kBytesAlphabet;
+}
+
 std::vector<std::uint32_t> alphabet_of(const Metadata& metadata) {
   const auto found = metadata.find("alphabet");
   if (found == metadata.end()) throw CheckpointError("the weights name no alphabet; they are not from a text task");
-  return decode_utf8(found->second);
+  if (!has_bytes_alphabet(metadata)) return decode_utf8(found->second);
+  std::vector<std::uint32_t> bytes(256);
+  std::iota(bytes.begin(), bytes.end(), 0u);
+  return bytes;
 }
 
 std::string describe_data(const TaskConfig& config) {

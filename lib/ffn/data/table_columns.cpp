@@ -5,16 +5,15 @@
 #include <filesystem>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <set>
 
 #include "ffn/base/error.hpp"
-#include "ffn/base/files.hpp"
 #include "ffn/base/hash.hpp"
 #include "ffn/base/json_document.hpp"
 #include "ffn/base/shell.hpp"
 #include "ffn/base/suggest.hpp"
 #include "ffn/base/text.hpp"
-#include "ffn/data/corpus.hpp"
 #include "ffn/data/csv.hpp"
 #include "ffn/data/table_cells.hpp"
 #include "ffn/data/table_summary.hpp"
@@ -24,14 +23,13 @@ namespace ffn {
 namespace {
 
 constexpr std::int64_t kMostInputs = 4096, kMostClasses = 4096;
-constexpr std::uintmax_t kMostBytes = std::uintmax_t{1} << 30;
 constexpr double kLargest = 1e30;  // its square is finite, and so is what float32 makes of it
 
 std::string quoted(const std::string& text) { return "\"" + with_codes(clipped(text, 40)) + "\""; }
 
 class TableReader {
  public:
-  explicit TableReader(const TableConfig& config) : config_(config), bytes_(bytes_of(config.file)) {
+  explicit TableReader(const TableConfig& config) : config_(config), bytes_(text_of_table(config.file)) {
     csv_ = parse_csv(bytes_, names_in(*config.columns), config.file);
   }
 
@@ -100,18 +98,6 @@ class TableReader {
     return out;
   }
 
-  static std::string bytes_of(const std::string& file) {
-    if (!path_exists(file))
-      throw DataError("no table at " + file,
-                      "task.file=… names one of yours; `ffn-train cp table DIR` writes the shipped config with its table");
-    std::error_code error;
-    if (const auto bytes = std::filesystem::file_size(file, error); !error && bytes > kMostBytes)
-      throw DataError(
-          file + ": the table has " + std::to_string(bytes >> 20) + " MiB; at most " + std::to_string(kMostBytes >> 20) + " are read",
-          "take a part of its rows");
-    return text_of_file(file, "table");
-  }
-
   static std::vector<std::string> names_in(const Json& list) { return list.get<std::vector<std::string>>(); }
 
   [[noreturn]] void fail(const std::string& what, const std::string& hint) const { throw DataError(config_.file + ": " + what, hint); }
@@ -139,10 +125,8 @@ class TableReader {
         fail("task." + key + ": there is no column " + quoted(name) + did_you_mean(name, columns), "the columns are " + join(columns));
     };
     require_column(config_.target.empty() ? "label" : "target", target_name());
-    if (!config_.is_drawn()) require_column("split", config_.split);
-    for (const auto& name : names_in(*config_.ignore)) require_column("ignore", name);
-    for (const auto& item : config_.types->items()) require_column("types", item.key());
     const auto require_input = [&](const std::string& key, const std::string& name) {
+      require_column(key, name);
       if (name == target_name()) fail("task." + key + " names " + quoted(name) + ", which is the column to predict", "leave it out there");
     };
     if (!config_.is_drawn()) require_input("split", config_.split);
@@ -379,8 +363,7 @@ class TableReader {
       fail("task.label: " + target.name + " has one class, " + quoted(target.values[0]), "there is nothing to learn");
     const std::size_t classes = target.values.size(), rows = csv_.rows.size();
     if (static_cast<std::int64_t>(classes) > kMostClasses || classes == rows || (classes > 10 && 2 * classes > rows))
-      fail("task.label: " + target.name + " has " + std::to_string(target.values.size()) + " classes in " +
-               std::to_string(csv_.rows.size()) + " rows",
+      fail("task.label: " + target.name + " has " + std::to_string(classes) + " classes in " + std::to_string(rows) + " rows",
            "for a column of numbers say task.label= task.target=" + value_word(target.name));
   }
 
@@ -393,9 +376,7 @@ class TableReader {
 }  // namespace
 
 std::int64_t DataTable::input_width() const {
-  std::int64_t width = 0;
-  for (const auto& column : inputs) width += column.width();
-  return width;
+  return std::accumulate(inputs.begin(), inputs.end(), std::int64_t{0}, [](std::int64_t sum, const auto& c) { return sum + c.width(); });
 }
 
 std::shared_ptr<const DataTable> read_table(const TableConfig& config) {

@@ -97,6 +97,8 @@ class Task {
   virtual std::optional<double> constant_answer(std::size_t /*run*/) const { return {}; }
   /// The share of each class in the training data of run `run`; empty if it is not measured.
   virtual std::vector<double> class_frequencies(std::size_t /*run*/) const { return {}; }
+  /// Bits per byte that a compressor needs for what run `run` is validated on, where it knows what stands before; of a text.
+  virtual std::optional<double> compressed(std::size_t /*run*/) const { return {}; }
   /// The row of example `example` of validation() in its file, counted from 1.
   virtual std::int64_t row_number(std::size_t /*run*/, std::int64_t example) const { return example + 1; }
 
@@ -112,7 +114,10 @@ TaskShape task_shape(const TaskConfig& config);
 
 /// The same of a trained model, from Task::metadata(): reads no data. Throws CheckpointError where that lacks something.
 TaskShape trained_shape(const TaskConfig& config, const std::map<std::string, std::string>& metadata);
-/// The characters of a text's tokens, ascending, from Task::metadata(). Throws CheckpointError for another task's.
+/// The metadata's "alphabet" of a text's bytes; no alphabet of characters, which ascend, reads like this.
+inline constexpr const char* kBytesAlphabet = "bytes";
+bool has_bytes_alphabet(const std::map<std::string, std::string>& metadata);
+/// A text's tokens, ascending, from Task::metadata(): characters, or 0 to 255. Throws CheckpointError for another task's.
 std::vector<std::uint32_t> alphabet_of(const std::map<std::string, std::string>& metadata);
 
 /// How many different inputs the network sees at most; none where they are not few enough to count.

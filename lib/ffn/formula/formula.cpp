@@ -34,11 +34,9 @@ class Compiler {
     read_lets();
     key_ = "formula";
     source_ = &text_.formula;
-    int result = kUnknown;
-    if (const auto tree = parsed(text_.formula)) {
-      result = value(*tree);
-      if (result != kUnknown) check_result(*tree, result);
-    }
+    const auto tree = parsed(text_.formula);
+    const int result = tree ? value(*tree) : kUnknown;
+    if (result != kUnknown) check_result(*tree, result);
     check_all_used();
     FormulaGraph graph;
     graph.epsilon = text_.epsilon;
@@ -88,10 +86,7 @@ class Compiler {
       else if (!item.value().is_string()) problem("expected an expression, got " + shortened(item.value()));
       else lets_[item.key()] = {item.value().get<std::string>()};
     }
-    if (lets_.size() > 64) {
-      key_ = "let";
-      problem("more than 64 intermediate names");
-    }
+    if (lets_.size() > 64) problems_.push_back({"let", "more than 64 intermediate names"});
   }
 
   FormulaParameter* find_parameter(const std::string& name) {
@@ -107,7 +102,6 @@ class Compiler {
   std::string written(const Syntax& tree) const { return source_->substr(tree.begin, tree.end - tree.begin); }
   const FormulaNode& at(int node) const { return nodes_.at(node); }
   std::string width_of(int node) const { return nodes_.width_of(node); }
-
   int number(double x, const Syntax& tree) { return nodes_.number(x, written(tree)); }
 
   int value(const Syntax& tree) {
@@ -134,6 +128,15 @@ class Compiler {
     return kUnknown;
   }
 
+  // A value of rows or a vector, not a matrix.
+  int row_value(const Syntax& tree) {
+    const int of = value(tree);
+    if (of == kUnknown || at(of).matrix_rows == 0) return of;
+    return problem_at(tree, "'" + written(tree) + "' is " + width_of(of) +
+                                "; it can stand to the right of @, in mean_all, and beside matrices of "
+                                "its shape and numbers");
+  }
+
   int name(const Syntax& tree) {
     const std::string& name = tree.text;
     if (name == "x") {
@@ -146,24 +149,21 @@ class Compiler {
     if (const auto let = lets_.find(name); let != lets_.end()) return let_value(tree, let->second);
     if (FormulaParameter* parameter = find_parameter(name)) {
       parameter->used = true;
-      if (parameter->is_matrix())
-        return problem_at(tree,
-                          "'" + name + "' is a matrix " + with_sizes(parameter->texts) + "; a matrix can only be the right operand of @");
       FormulaNode out{FormulaOp::parameter, {}, false, parameter->shape[0]};
       out.parameter = static_cast<int>(parameter - parameters_.data());
       out.text = name;
-      out.width_text = parameter->texts[0];
+      out.width_text = join(parameter->texts);
+      if (!parameter->is_matrix()) return node(std::move(out));
+      out.matrix_rows = parameter->shape[0];
+      out.width *= parameter->shape[1];
       return node(std::move(out));
     }
     if (name == "pi") return number(kPi, tree);
-    if (!has_problem_parameter(name))
+    if (!text_.parameters->contains(name) && !text_.let->contains(name))  // else it was refused already
       problem_at(tree, "nothing is called '" + name + "'" + did_you_mean(name, known_names()),
                  "known: " + join(known_names()) + "; a parameter is declared with its shape, \"parameters\": {\"" + name + "\": [\"D\"]}");
     return kUnknown;
   }
-
-  // Whether a parameter or a let of that name is given, and was refused.
-  bool has_problem_parameter(const std::string& name) const { return text_.parameters->contains(name) || text_.let->contains(name); }
 
   std::vector<std::string> known_names() const {
     std::vector<std::string> names{"x"};
@@ -189,26 +189,33 @@ class Compiler {
     return let.node;
   }
 
-  int product(const Syntax& tree) {
-    const Syntax &left = tree.parts[0], &right = tree.parts[1];
-    const int in = value(left);
-    FormulaParameter* matrix = right.kind == Syntax::Kind::name ? find_parameter(right.text) : nullptr;
-    const auto stem = right.text.size() - std::min<std::size_t>(2, right.text.size());
-    const bool transposed = !matrix && right.kind == Syntax::Kind::name && right.text.substr(stem) == ".T";
-    if (transposed) matrix = find_parameter(right.text.substr(0, stem));
-    if (!matrix || !matrix->is_matrix()) {
-      const bool is_known = right.kind != Syntax::Kind::name || lets_.count(right.text) > 0;
-      if (!matrix && !is_known && name(right) == kUnknown) return kUnknown;  // nothing of that name
-      if (!matrix) return problem_at_operator(tree, "the right operand of @ must be the name of a matrix", parentheses_hint(left));
-      matrix->used = true;
+  // The right operand of @: a parameter or a value computed from parameters. kUnknown: no matrix, which has been said.
+  int matrix(const Syntax& tree, bool& transposed) {
+    const Syntax& right = tree.parts[1];
+    Syntax named = right;
+    const auto stem = right.text.substr(0, right.text.size() - std::min<std::size_t>(2, right.text.size()));
+    transposed = right.kind == Syntax::Kind::name && !find_parameter(right.text) && right.text == stem + ".T" &&
+                 (find_parameter(stem) || lets_.count(stem) > 0);
+    if (transposed) named.text = stem;
+    const int of = value(named);
+    if (of == kUnknown || at(of).matrix_rows > 0) return of;
+    if (right.kind == Syntax::Kind::name && at(of).op == FormulaOp::parameter)
       return problem_at_operator(
-          tree, "'" + right.text + "' is a vector " + with_sizes(matrix->texts) + "; the right operand of @ must be a matrix");
-    }
-    matrix->used = true;
-    if (in == kUnknown) return kUnknown;
+          tree, "'" + right.text + "' is a vector " + with_sizes({at(of).width_text}) + "; the right operand of @ must be a matrix");
+    return problem_at_operator(tree, "the right operand of @ must be a matrix", parentheses_hint(tree.parts[0]));
+  }
+
+  int product(const Syntax& tree) {
+    const Syntax& left = tree.parts[0];
+    bool transposed = false;
+    const int in = row_value(left), by = matrix(tree, transposed);
+    if (in == kUnknown || by == kUnknown) return kUnknown;
     if (!at(in).batched) return problem_at_operator(tree, "the left side does not depend on x");
-    const std::size_t first = transposed ? 1 : 0, last = 1 - first;
-    if (at(in).width != matrix->shape[first]) {
+    std::int64_t first = at(by).matrix_rows, last = at(by).width / first;
+    const auto comma = at(by).width_text.find(", ");
+    std::string first_text = at(by).width_text.substr(0, comma), last_text = at(by).width_text.substr(comma + 2);
+    if (transposed) std::swap(first, last), std::swap(first_text, last_text);
+    if (at(in).width != first) {
       std::string better;
       for (const auto& other : parameters_) {
         if (other.is_matrix() && other.shape[0] == at(in).width)
@@ -216,26 +223,27 @@ class Compiler {
       }
       const std::string hint = parentheses_hint(left);
       return problem_at_operator(tree,
-                                 "'@': the left side ends in " + width_of(in) + ", '" + right.text + "' " +
-                                     with_sizes({matrix->texts[first], matrix->texts[last]}) + " begins with " +
-                                     std::to_string(matrix->shape[first]),
+                                 "'@': the left side ends in " + width_of(in) + ", '" + written(tree.parts[1]) + "' " +
+                                     with_sizes({first_text, last_text}) + " begins with " + std::to_string(first),
                                  !hint.empty()    ? hint
                                  : better.empty() ? ""
                                                   : "matrices that begin so: " + better);
     }
-    FormulaNode out{FormulaOp::product, {in}, true, matrix->shape[last]};
+    FormulaNode out{FormulaOp::product, {in}, true, last};
     out.transposed = transposed;
-    out.parameter = static_cast<int>(matrix - parameters_.data());
+    out.parameter = at(by).parameter;  // of a computed matrix none
+    if (out.parameter < 0) out.inputs.push_back(by);
     out.text = written(tree);
-    out.width_text = matrix->texts[last];
+    out.width_text = last_text;
     return node(std::move(out));
   }
 
   // For x @ a * x @ b.
   static std::string parentheses_hint(const Syntax& left) {
-    const bool trap =
-        left.kind == Syntax::Kind::binary && !left.in_parentheses && (left.text == "*" || left.text == "/" || left.text == "@");
-    return trap ? "* / and @ are worked out from left to right: put products in parentheses" : "";
+    const bool is_product = left.text == "*" || left.text == "/" || left.text == "@";
+    return left.kind == Syntax::Kind::binary && !left.in_parentheses && is_product
+               ? "* / and @ are worked out from left to right: put products in parentheses"
+               : "";
   }
 
   int arithmetic(const Syntax& tree) {
@@ -246,7 +254,7 @@ class Compiler {
       const double u = at(a).number, v = at(b).number;
       return number(op == '+' ? u + v : op == '-' ? u - v : op == '*' ? u * v : u / v, tree);
     }
-    if (at(a).width != at(b).width && at(a).width != 1 && at(b).width != 1)
+    if (!nodes_.go_together(a, b))
       return problem_at_operator(tree, "'" + tree.text + "': the left side ends in " + width_of(a) + ", the right side in " + width_of(b),
                                  op == '*' || op == '/' ? parentheses_hint(tree.parts[0]) : "");
     return nodes_.elementwise(op == '+'   ? FormulaOp::add
@@ -257,7 +265,7 @@ class Compiler {
   }
 
   int slice(const Syntax& tree) {
-    const int of = value(tree.parts[0]);
+    const int of = row_value(tree.parts[0]);
     if (of == kUnknown) return kUnknown;
     if (at(of).op == FormulaOp::number) return problem_at(tree, "a number has no last dimension");
     const auto bound = [&](const std::vector<Syntax>& written_bound, std::int64_t otherwise) {
@@ -285,23 +293,33 @@ class Compiler {
     if (!phi && std::find(own.begin(), own.end(), name) == own.end()) return function(tree);
     if (name == "top_k") return top_k(tree);
     std::vector<int> arguments;
-    for (const auto& part : tree.parts) arguments.push_back(value(part));
+    const bool may_be_matrix = phi || name == "mean_all";
+    for (const auto& part : tree.parts) arguments.push_back(may_be_matrix ? value(part) : row_value(part));
     if (std::find(arguments.begin(), arguments.end(), kUnknown) != arguments.end()) return kUnknown;
     if (name != "concat" && arguments.size() != 1)
       return problem_at(tree, name + " takes one value, got " + std::to_string(arguments.size()));
     for (std::size_t i = 0; i < arguments.size(); ++i) {
       if (at(arguments[i]).op == FormulaOp::number) return problem_at(tree.parts[i], name + " of a number alone; write its value");
     }
-    if (name == "concat") return concat(tree, arguments);
+    if (name == "concat") {
+      if (arguments.size() < 2) return problem_at(tree, "concat joins two values or more");
+      FormulaNode out = nodes_.joined(arguments, written(tree));
+      return out.width <= (1 << 20) ? node(std::move(out)) : problem_at(tree, "wider than 2^20");
+    }
     static const std::map<std::string, FormulaOp> operations{{"layer_norm", FormulaOp::layer_norm},
                                                              {"rms_norm", FormulaOp::rms_norm},
                                                              {"softmax", FormulaOp::softmax},
                                                              {"sum", FormulaOp::sum},
                                                              {"mean", FormulaOp::mean},
+                                                             {"mean_all", FormulaOp::mean},
                                                              {"dropout", FormulaOp::dropout}};
     FormulaNode out = nodes_.like(arguments[0], phi ? FormulaOp::activation : operations.at(name), written(tree));
     out.phi = phi;
+    if (name == "mean_all" && out.matrix_rows == 0)
+      return problem_at(
+          tree, "mean_all is over a whole matrix, and this ends in " + width_of(arguments[0]) + "; mean is over the last dimension");
     if (out.op == FormulaOp::sum || out.op == FormulaOp::mean) {
+      out.matrix_rows = 0;
       out.width = 1;
       out.width_text = "1";
     }
@@ -329,10 +347,11 @@ class Compiler {
       const bool is_number = in.op == FormulaOp::number;
       operands.numbers.push_back(is_number ? std::optional<double>(in.number) : std::nullopt);
       if (is_number) continue;
-      if (in.width != out.width && in.width != 1 && out.width != 1)
+      if (std::any_of(out.inputs.begin(), out.inputs.end(), [&](int other) { return !nodes_.go_together(other, operand); }))
         return problem_at(tree, "'" + tree.text + "' of values that end in " + width_of(out.inputs[0]) + " and in " + width_of(operand));
       if (in.width >= out.width) out.width_text = in.width_text;
       out.width = std::max(out.width, in.width);
+      out.matrix_rows = std::max(out.matrix_rows, in.matrix_rows);
       out.batched = out.batched || in.batched;
       out.inputs.push_back(operand);
     }
@@ -345,7 +364,7 @@ class Compiler {
   int top_k(const Syntax& tree) {
     if (tree.parts.size() != 2)
       return problem_at(tree, "top_k takes a value and how many of it stay, got " + std::to_string(tree.parts.size()));
-    const int of = value(tree.parts[0]);
+    const int of = row_value(tree.parts[0]);
     if (of == kUnknown) return kUnknown;
     if (at(of).op == FormulaOp::number) return problem_at(tree.parts[0], "top_k of a number alone; write its value");
     const Size kept = evaluate_size(tree.parts[1], d_model_, hidden_width_);
@@ -355,12 +374,6 @@ class Compiler {
     FormulaNode out = nodes_.like(of, FormulaOp::top_k, written(tree));
     out.kept = kept.value;
     return node(std::move(out));
-  }
-
-  int concat(const Syntax& tree, const std::vector<int>& arguments) {
-    if (arguments.size() < 2) return problem_at(tree, "concat joins two values or more");
-    FormulaNode out = nodes_.joined(arguments, written(tree));
-    return out.width <= (1 << 20) ? node(std::move(out)) : problem_at(tree, "wider than 2^20");
   }
 
   // ---- the whole

@@ -20,7 +20,7 @@ enum class FormulaOp {
   input,      ///< x: (N, D)
   parameter,  ///< a vector
   number,
-  product,  ///< left @ matrix, or its transpose, plus a vector if `bias` is set
+  product,  ///< left @ matrix, a parameter or the second input, or its transpose, plus a vector if `bias` is set
   add,
   subtract,
   multiply,
@@ -46,14 +46,16 @@ struct FunctionCall {
   std::vector<Expression> slopes;
 };
 
-/// One operation. Its value is (N, width) if it depends on x, else (1, width); numbers and vectors of width 1 are broadcast.
+/// One operation. Its value is (N, width) if it depends on x, else (1, width); numbers and vectors of width 1 are broadcast. A matrix is
+/// a vector of all its numbers, row by row.
 struct FormulaNode {
   FormulaOp op;
   std::vector<int> inputs;  ///< nodes before this one
   bool batched;
   std::int64_t width;
-  int parameter = -1;  ///< of a product its matrix
-  int bias = -1;       ///< of a product the vector added to it
+  std::int64_t matrix_rows = 0;  ///< of a matrix
+  int parameter = -1;            ///< of a product its matrix; -1: the second input is
+  int bias = -1;                 ///< of a product the vector added to it
   double number = 0;
   bool transposed = false;  ///< of a product
   const Activation* phi = nullptr;
@@ -83,7 +85,7 @@ struct HiddenLayer {
   int gate = -1, up = -1;   ///< nodes, of a gated layer: value = gate ⊙ up, each of one product
   int up_product = -1;      ///< node, of a gated layer: the one of `up`
 };
-/// None where the layer does not end in a product.
+/// None where the layer does not end in a product with a parameter.
 std::optional<HiddenLayer> hidden_layer(const FormulaGraph& graph);
 
 /// One thing wrong with a formula.

@@ -29,8 +29,10 @@ int only_product(const std::vector<FormulaNode>& nodes, int node, std::int64_t w
   for (std::size_t i = reached.size(); i-- > 0;) {
     if (!reached[i]) continue;
     if (nodes[i].op == FormulaOp::input || (nodes[i].op == FormulaOp::product && (found >= 0 || nodes[i].width != width))) return -1;
-    if (nodes[i].op == FormulaOp::product) found = static_cast<int>(i);
-    else
+    if (nodes[i].op == FormulaOp::product) {
+      if (nodes[i].parameter < 0) return -1;
+      found = static_cast<int>(i);
+    } else
       for (const int input : nodes[i].inputs) reached[static_cast<std::size_t>(input)] = true;
   }
   return found;
@@ -60,6 +62,7 @@ int FormulaNodes::number(double x, const std::string& text) {
 int FormulaNodes::elementwise(FormulaOp op, int a, int b, const std::string& text) {
   FormulaNode out{op, {a, b}, at(a).batched || at(b).batched, std::max(at(a).width, at(b).width)};
   out.text = text;
+  out.matrix_rows = std::max(at(a).matrix_rows, at(b).matrix_rows);
   out.width_text = at(at(a).width >= at(b).width ? a : b).width_text;
   return add(std::move(out));
 }
@@ -79,12 +82,23 @@ FormulaNode FormulaNodes::like(int input, FormulaOp op, const std::string& text)
   const auto& in = at(input);
   FormulaNode out{op, {input}, in.batched, in.width};
   out.text = text;
+  out.matrix_rows = in.matrix_rows;
   out.width_text = in.width_text;
   return out;
 }
 
+bool FormulaNodes::go_together(int a, int b) const {
+  const FormulaNode &u = at(a), &v = at(b);
+  if (u.matrix_rows == 0 && v.matrix_rows == 0) return u.width == v.width || u.width == 1 || v.width == 1;
+  const auto fits = [](const FormulaNode& matrix, const FormulaNode& other) {
+    return !other.batched && (other.width == 1 || (other.matrix_rows == matrix.matrix_rows && other.width == matrix.width));
+  };
+  return u.matrix_rows > 0 ? fits(u, v) : fits(v, u);
+}
+
 std::string FormulaNodes::width_of(int node) const {
   const auto& n = at(node);
+  if (n.matrix_rows > 0) return "a matrix [" + n.width_text + "]";
   const std::string number = std::to_string(n.width);
   return n.width_text == number || n.width_text.empty() ? number : n.width_text + " = " + number;
 }
@@ -147,7 +161,7 @@ bool FormulaGraph::drops() const {
 
 std::optional<HiddenLayer> hidden_layer(const FormulaGraph& graph) {
   const auto at = [&](int node) -> const FormulaNode& { return graph.nodes[static_cast<std::size_t>(node)]; };
-  if (graph.nodes.back().op != FormulaOp::product) return std::nullopt;
+  if (graph.nodes.back().op != FormulaOp::product || graph.nodes.back().parameter < 0) return std::nullopt;
   HiddenLayer out{graph.nodes.back().inputs[0]};
   const std::int64_t width = at(out.value).width;
   const int made = at(out.value).op == FormulaOp::dropout ? at(out.value).inputs[0] : out.value;

@@ -25,7 +25,11 @@ class FormulaNodes {
   /// An operation on one value that keeps its width; not added yet.
   FormulaNode like(int input, FormulaOp op, const std::string& text) const;
 
-  /// "D = 128", or the number alone.
+  /// Whether they can be operands of one operation: of one width, or one of them of width 1; a matrix goes with matrices of its shape and
+  /// with what has width 1 and does not depend on x.
+  bool go_together(int a, int b) const;
+
+  /// "D = 128", the number alone, or "a matrix [D, F]".
   std::string width_of(int node) const;
 
   std::vector<FormulaNode> release() { return std::exchange(nodes_, {}); }

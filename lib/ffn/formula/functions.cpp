@@ -54,6 +54,7 @@ const ElementFunction kRows[] = {
      [](X x, I) { return less(0.0, x[0]) - less(x[0], 0.0); }},
     {"sign", "-1, 0 or 1; its slope is 0", 1, [](X x) { return where(less(0.0, x[0]), 1.0, where(less(x[0], 0.0), -1.0, x[0])); }, nullptr},
     {"floor", "largest whole number that is not larger; its slope is 0", 1, [](X x) { return floor_(x[0]); }, nullptr},
+    {"stop", "x as it is; its slope is 0", 1, [](X x) { return x[0]; }, nullptr},
     {"erf", "error function", 1, [](X x) { return erf_(x[0]); }, [](X x, I) { return Symbol(kTwoOverRootPi) * exp_(-(x[0] * x[0])); }},
     {"pow", "pow(a, n): a to the power of n", 2, [](X x) { return pow_(x[0], x[1]); },
      [](X x, I i) {

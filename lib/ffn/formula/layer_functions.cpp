@@ -14,7 +14,8 @@ const std::vector<std::pair<std::string, std::string>>& layer_functions() {
       {"dropout", "with the config's rate"},
       {"concat", "values side by side"},
       {"sum", "over the last dimension, which stays with width 1"},
-      {"mean", "likewise"}};
+      {"mean", "likewise"},
+      {"mean_all", "mean_all(W): over a whole matrix of the parameters, or a matrix made of them"}};
   return rows;
 }
 

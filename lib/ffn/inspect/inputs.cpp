@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <limits>
 #include <map>
@@ -49,9 +50,15 @@ std::string Inputs::token_name(std::int64_t n) const {
 
 namespace {
 
-std::vector<std::string> characters_of(const std::vector<std::uint32_t>& alphabet) {
+std::vector<std::string> characters_of(const TensorFile& weights) {
   std::vector<std::string> out;
-  for (const auto c : alphabet) append_utf8(out.emplace_back(), c);
+  for (const auto c : alphabet_of(weights.metadata)) {
+    append_utf8(out.emplace_back(), c);
+    if (c < 0x80 || !has_bytes_alphabet(weights.metadata)) continue;
+    char code[16];
+    std::snprintf(code, sizeof code, "\\x%02x", c);
+    out.back() = code;
+  }
   return out;
 }
 
@@ -60,7 +67,7 @@ Inputs empty_inputs(const RunConfig& config, const TensorFile& weights) {
   out.shape = trained_shape(config.task, weights.metadata);
   out.length = out.shape.sequence_length;
   if (std::holds_alternative<TableConfig>(config.task)) out.classes = trained_table(weights.metadata).columns.target.values;
-  if (writes_text(config.task)) out.characters = characters_of(alphabet_of(weights.metadata));
+  if (writes_text(config.task)) out.characters = characters_of(weights);
   return out;
 }
 
@@ -79,7 +86,7 @@ void take_windows(Inputs& to, const std::vector<Id>& text, const HeldOut& held_o
     const auto begin = text.begin() + static_cast<std::ptrdiff_t>(start);
     to.tokens.insert(to.tokens.end(), begin, begin + static_cast<std::ptrdiff_t>(to.length));
   }
-  to.source = format_count(to.num_tokens()) + (to.count < windows ? " of the " + format_count(size) : "") + " characters of " + which +
+  to.source = format_count(to.num_tokens()) + (to.count < windows ? " of the " + format_count(size) : "") + " " + which +
               ", in windows of " + format_count(to.length);
 }
 
@@ -93,10 +100,11 @@ struct TrainingInputs {
     const std::string hint = "name a text to look at it with: --data FILE";
     if (!path_exists(text.file)) throw DataError("the text that the run was trained on is not there: " + text.file, hint);
     const auto corpus = read_corpus(text);
-    if (corpus.alphabet != alphabet_of(weights.metadata))
+    if (corpus->alphabet != alphabet_of(weights.metadata))
       throw DataError(text.file + " is not the text that the run was trained on: it has other characters", hint);
     Inputs out = empty_inputs(config, weights);
-    take_windows(out, corpus.text, held_out(corpus, text, data_seeds({config})[0].train), most_tokens, "the text that it was trained on");
+    take_windows(out, corpus->text, held_out(*corpus, text, data_seeds({config})[0].train), most_tokens,
+                 text.alphabet + " of the text that it was trained on");
     return out;
   }
 
@@ -166,9 +174,9 @@ Inputs text_inputs(const RunConfig& config, const TensorFile& weights, const std
   if (!writes_text(config.task))
     throw UsageError("--data names a text, and this run was not trained on one", "leave it out, or say --data task");
   Inputs out = empty_inputs(config, weights);
-  const auto ids = encode(text_of_file(file), alphabet_of(weights.metadata), file);
+  const auto ids = encode(text_of_file(file), weights.metadata, file);
   if (ids.empty()) throw DataError(file + " is empty");
-  take_windows(out, ids, {ids.size(), ids.size()}, most_tokens, file);
+  take_windows(out, ids, {ids.size(), ids.size()}, most_tokens, std::get<TextConfig>(config.task).alphabet + " of " + file);
   return out;
 }
 
@@ -234,8 +242,7 @@ Inputs typed_inputs(const RunConfig& config, const TensorFile& weights, const st
       out.vectors.insert(out.vectors.end(), vector.begin(), vector.end());
     }
   } else {
-    out.tokens =
-        out.characters.empty() ? typed_ids(typed, out.shape.input_width) : encode(typed, alphabet_of(weights.metadata), "the text");
+    out.tokens = out.characters.empty() ? typed_ids(typed, out.shape.input_width) : encode(typed, weights.metadata, "the text");
     const auto size = static_cast<std::int64_t>(out.tokens.size());
     if (size > out.length)
       throw UsageError(std::to_string(size) + " tokens are more than the network reads at once",

@@ -71,7 +71,7 @@ std::vector<HeadReport> heads_of(const AttentionRows& attention) {
 
 namespace {
 
-// Of a formula: its text says what the neurons are.
+// A formula's text says what its neurons are.
 void note_hidden_layer(Inspection& i, const ModelConfig& model) {
   const auto graph = graph_of(*layer_formula(model.ffn), model.d_model, *size_of(model.ffn));
   const auto hidden = hidden_layer(graph).value();

@@ -58,7 +58,7 @@ double short_value(double x) { return std::copysign(std::strtod(format_significa
 Cell percent_cell(double share) { return std::isfinite(share) ? Cell{format_share(share), short_value(share)} : Cell{"-"}; }
 Cell signed_cell(double x) { return std::isfinite(x) ? Cell{shown_number(x), short_value(x)} : Cell{"-"}; }
 
-Cell counted(const HiddenReport& report, std::int64_t neurons) {
+Cell count_of(const HiddenReport& report, std::int64_t neurons) {
   return report.finite ? report::count_cell(static_cast<double>(neurons)) : Cell{"-"};
 }
 
@@ -76,8 +76,8 @@ std::string layers_section(const Inspection& i) {
                             percent_cell(r.zeros),
                             percent_cell(r.near_zeros),
                             percent_cell(r.fires),
-                            counted(r, r.dead),
-                            counted(r, r.always_on),
+                            count_of(r, r.dead),
+                            count_of(r, r.always_on),
                             signed_cell(r.effective_rank),
                             r.finite ? report::count_cell(static_cast<double>(r.rank_tokens)) : Cell{"-"},
                             r.agreement ? percent_cell(r.agreement->share) : Cell{"-"},

@@ -81,19 +81,20 @@ void FormulaProgram::run(Pass& pass, const Op& op, const Part& part) {
   const Shape& shape = op.out.shape;
   const std::int64_t width = shape.width, count = shape.batched ? rows : 1;
   float* out = memory(op.out, part);
-  const auto weight = [&](auto* row) { return own(op.matrix, part, row); };
+  // A parameter, or a computed matrix.
+  const auto weight = [&](auto* row, const Ref& computed) { return op.matrix >= 0 ? own(op.matrix, part, row) : memory(computed, part); };
   switch (op.kind) {
     case Kind::product: {  // y = in @ W + b
       const std::int64_t cols = op.a.shape.width;
       const ConstMatrix in(memory(op.a, part), rows, cols),
-          w(weight(pass.parameters), op.transposed ? width : cols, op.transposed ? cols : width);
+          w(weight(pass.parameters, op.b), op.transposed ? width : cols, op.transposed ? cols : width);
       multiply(in, op.transposed ? w.t() : w, Matrix(out, rows, width), own(op.bias, part, pass.parameters));
       break;
     }
     case Kind::weight_gradient: {  // dW = in.t() @ dy,   db = Σ rows of dy
       ConstMatrix in(memory(op.a, part), rows, op.a.shape.width), dy(memory(op.b, part), rows, op.b.shape.width);
       if (op.transposed) std::swap(in, dy);  // the gradient of W.t() is that of W, transposed
-      const Matrix dw(weight(pass.gradients), in.cols, dy.cols);
+      const Matrix dw(weight(pass.gradients, op.out), in.cols, dy.cols);
       op.accumulate ? multiply_add(in.t(), dy, dw) : multiply(in.t(), dy, dw);
       if (float* db = own(op.bias, part, pass.gradients)) add_column_sums(op.b, part, op.accumulate_bias, db);
       break;
@@ -101,7 +102,7 @@ void FormulaProgram::run(Pass& pass, const Op& op, const Part& part) {
     case Kind::input_gradient: {  // din = dy @ W.t()
       const std::int64_t cols = op.a.shape.width;
       const ConstMatrix dy(memory(op.a, part), rows, cols),
-          w(weight(pass.parameters), op.transposed ? cols : width, op.transposed ? width : cols);
+          w(weight(pass.parameters, op.b), op.transposed ? cols : width, op.transposed ? width : cols);
       const ConstMatrix back = op.transposed ? w : w.t();
       op.accumulate ? multiply_add(dy, back, Matrix(out, rows, width)) : multiply(dy, back, Matrix(out, rows, width));
       break;

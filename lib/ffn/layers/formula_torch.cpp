@@ -34,15 +34,16 @@ Tensor evaluate(const FormulaGraph& graph, const FormulaPlace& place, const Tens
         y = x;
         break;
       case FormulaOp::parameter:
-        y = parameter(node.parameter);
+        y = node.matrix_rows > 0 ? parameter(node.parameter).flatten(-2) : parameter(node.parameter);
         break;
       case FormulaOp::number:
         y = torch::full({}, node.number, x.options());
         break;
-      case FormulaOp::product:
-        y = place.product(in(0), node.transposed ? parameter(node.parameter).transpose(-1, -2) : parameter(node.parameter),
-                          parameter(node.bias));
+      case FormulaOp::product: {
+        const Tensor matrix = node.parameter >= 0 ? parameter(node.parameter) : plain(1).reshape({plain(1).size(0), of(1).matrix_rows, -1});
+        y = place.product(in(0), node.transposed ? matrix.transpose(-1, -2) : matrix, parameter(node.bias));
         break;
+      }
       case FormulaOp::add:
         y = in(0) + in(1);
         break;

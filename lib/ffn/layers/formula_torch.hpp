@@ -10,7 +10,7 @@ namespace ffn::modules {
 
 using DropRows = std::function<Tensor(const Tensor& rows, std::uint32_t site)>;
 
-/// Where a formula's operations find what depends on how rows stand: of G groups of rows, each with parameters of its own.
+/// Gives a formula's operations what depends on the layout of rows: G groups, each with parameters of its own.
 struct FormulaPlace {
   std::vector<Tensor> parameters;  ///< (G, …) each
   /// rows @ the group's matrix (G, D_in, D_out) + its bias (G, D_out), which may be undefined

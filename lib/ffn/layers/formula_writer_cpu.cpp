@@ -12,13 +12,19 @@ namespace {
 std::vector<Gradient> gradients_of(const FormulaGraph& graph) {
   std::vector<int> uses(graph.parameters.size());
   for (const auto& node : graph.nodes) {
-    if (node.op == FormulaOp::parameter) uses[static_cast<std::size_t>(node.parameter)] += 2;  // as a vector
-    if (node.op == FormulaOp::product) ++uses[static_cast<std::size_t>(node.parameter)];
+    if (node.op == FormulaOp::parameter) uses[static_cast<std::size_t>(node.parameter)] += 2;  // as a value
+    if (node.op == FormulaOp::product && node.parameter >= 0) ++uses[static_cast<std::size_t>(node.parameter)];
     if (node.bias >= 0) ++uses[static_cast<std::size_t>(node.bias)];
   }
   std::vector<Gradient> gradients;
   for (const int count : uses) gradients.push_back(count == 1 ? Gradient::written : Gradient::added_to);
   return gradients;
+}
+
+Arithmetic arithmetic_of(FormulaOp op) {
+  if (op == FormulaOp::add) return Arithmetic::add;
+  if (op == FormulaOp::subtract) return Arithmetic::subtract;
+  return op == FormulaOp::multiply ? Arithmetic::multiply : Arithmetic::divide;
 }
 
 }  // namespace
@@ -31,9 +37,7 @@ class FormulaProgram::Writer {
 
   void write() {
     const std::size_t n = graph_.nodes.size();
-    values_.resize(n);
-    slopes_.resize(n);
-    adjoints_.resize(n);
+    for (auto* refs : {&values_, &slopes_, &adjoints_}) refs->resize(n);
     for (std::size_t i = 0; i < n; ++i) {
       first_op_.push_back(ops().size());
       forward(i);
@@ -98,23 +102,17 @@ class FormulaProgram::Writer {
     }
     switch (node.op) {
       case FormulaOp::product: {
-        Op& op = emit(Kind::product, in(0), {}, value);
+        Op& op = emit(Kind::product, in(0), node.parameter < 0 ? in(1) : Ref(), value);
         op.matrix = node.parameter;
         op.bias = node.bias;
         op.transposed = node.transposed;
         break;
       }
       case FormulaOp::add:
-        combine(Arithmetic::add, in(0), in(1), value);
-        break;
       case FormulaOp::subtract:
-        combine(Arithmetic::subtract, in(0), in(1), value);
-        break;
       case FormulaOp::multiply:
-        combine(Arithmetic::multiply, in(0), in(1), value);
-        break;
       case FormulaOp::divide:
-        combine(Arithmetic::divide, in(0), in(1), value);
+        combine(arithmetic_of(node.op), in(0), in(1), value);
         break;
       case FormulaOp::activation:
         slopes_[i] = make(shape);
@@ -226,10 +224,7 @@ class FormulaProgram::Writer {
   void contribute(int node, Arithmetic how, const Ref& a, const Ref& b, const Shape& shape) {
     auto to = target(node);
     if (!to) return;
-    if (to->ref.shape == shape) {
-      combine(how, a, b, to->ref, to->accumulate);
-      return;
-    }
+    if (to->ref.shape == shape) return void(combine(how, a, b, to->ref, to->accumulate));
     Ref term = a;
     if (how != Arithmetic::copy || !(a.shape == shape)) combine(how, a, b, term = make(shape));
     if (!to->accumulate) {  // its sum begins at zero: before all rows if it is a sum over rows
@@ -310,16 +305,12 @@ class FormulaProgram::Writer {
         }
         break;
       case FormulaOp::layer_norm:
-      case FormulaOp::rms_norm: {
-        const Ref out = into(input(0), shape);
-        emit(Kind::normalise_backward, dout, values_[i], out).beside = slopes_[i];
-        ops().back().centre = node.op == FormulaOp::layer_norm;
-        finish(input(0), out);
-        break;
-      }
+      case FormulaOp::rms_norm:
       case FormulaOp::softmax: {
         const Ref out = into(input(0), shape);
-        emit(Kind::softmax_backward, dout, values_[i], out);
+        const Kind kind = node.op == FormulaOp::softmax ? Kind::softmax_backward : Kind::normalise_backward;
+        emit(kind, dout, values_[i], out).beside = slopes_[i];
+        ops().back().centre = node.op == FormulaOp::layer_norm;
         finish(input(0), out);
         break;
       }
@@ -355,9 +346,8 @@ class FormulaProgram::Writer {
 
   // For operations that only write: the target itself, or a value that finish() adds to it.
   Ref into(int node, const Shape& shape) {
-    direct_ = false;
     const auto to = target(node);
-    if (to && !to->accumulate && to->ref.shape == shape) direct_ = true;
+    direct_ = to && !to->accumulate && to->ref.shape == shape;
     return direct_ ? to->ref : make(shape);
   }
   void finish(int node, const Ref& written) {
@@ -368,14 +358,17 @@ class FormulaProgram::Writer {
     const auto is_added_to = [&](int parameter) {
       return parameter >= 0 && gradients_[static_cast<std::size_t>(parameter)] == Gradient::added_to;
     };
-    Op& weight = emit(Kind::weight_gradient, in, dout, {});
+    const bool computed = node.parameter < 0;
+    const auto of_matrix = computed ? target(node.inputs[1]) : std::nullopt;
+    Op& weight = emit(Kind::weight_gradient, in, dout, computed ? of_matrix->ref : Ref());
     weight.matrix = node.parameter;
-    weight.accumulate = is_added_to(node.parameter);
+    weight.accumulate = computed ? of_matrix->accumulate : is_added_to(node.parameter);
     weight.transposed = node.transposed;
     weight.bias = node.bias;
     weight.accumulate_bias = is_added_to(node.bias);
     const auto to = target(node.inputs[0]);
-    Op& back = emit(Kind::input_gradient, dout, {}, to->ref);  // what is multiplied depends on x
+    Op& back = emit(Kind::input_gradient, dout, computed ? values_[static_cast<std::size_t>(node.inputs[1])] : Ref(),
+                    to->ref);  // what is multiplied depends on x
     back.matrix = node.parameter;
     back.accumulate = to->accumulate;
     back.transposed = node.transposed;

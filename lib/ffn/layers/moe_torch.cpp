@@ -143,7 +143,7 @@ Tensor MoEImpl::by_groups(const Tensor& x, const Routing& routing, const Forward
 
 namespace {
 
-// Where by_groups would have put each (token, expert) pair among its run's rows, and anywhere for pairs that were not
+// The place that by_groups gives each (token, expert) pair among its run's rows, and any place for pairs that were not
 // chosen. chosen: (R, N, E) of 0 and 1 → (R, N, E) int64.
 Tensor sorted_places(const Tensor& chosen) {
   const Tensor counted = chosen.to(torch::kInt64);

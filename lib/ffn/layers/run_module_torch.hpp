@@ -44,7 +44,7 @@ struct ForwardContext {
   Tensor rates;                      ///< (R) float64: share of the hidden layer that is dropped; undefined where no run drops any
   Tensor seeds;                      ///< (R) int64: the bits of the runs' dropout seeds; defined in training
   std::uint32_t site_shift = 0;      ///< on the sites of dropout masks in an FFN that blocks share: each block has its own masks
-  /// Where every router leaves how far each token's last expert lies above the first one that it does not go to, as a share
+  /// Every router leaves here how far each token's last expert lies above the first one that it does not go to, as a share
   /// of the last one's score: (R, N), 0 where they tie; and memories likewise for slots, as a difference: (R, H, N).
   std::vector<Tensor>* margins = nullptr;
   bool drops() const { return training && rates.defined(); }

@@ -34,7 +34,7 @@ struct AnswerTable {
   std::vector<AnswerColumn> columns;
   std::vector<AnswerRow> rows;
 
-  /// Where `repeats` is false, as in a terminal, without repeated keys of a facet.
+  /// If `repeats` is false, as in a terminal, without repeated keys of a facet.
   Table plain(bool repeats = true) const;
 };
 

@@ -15,22 +15,18 @@ constexpr std::uint32_t kEmptyBraille = 0x2800;
 
 }  // namespace
 
-Charset process_charset() { return is_utf8(process_environment()) ? Charset::utf8 : Charset::ascii; }
-
-Canvas::Canvas(int columns, int rows, Charset charset)
-    : columns_(std::max(1, columns)), rows_(std::max(1, rows)), charset_(charset), cells_(static_cast<std::size_t>(columns_ * rows_)) {}
+Canvas::Canvas(int columns, int rows)
+    : columns_(std::max(1, columns)), rows_(std::max(1, rows)), cells_(static_cast<std::size_t>(columns_ * rows_)) {}
 
 Canvas::Cell* Canvas::cell_at(int x, int y) {
   if (x < 0 || y < 0 || x >= dots_x() || y >= dots_y()) return nullptr;
-  const int column = charset_ == Charset::utf8 ? x / 2 : x, row = charset_ == Charset::utf8 ? y / 4 : y;
-  return &cells_[static_cast<std::size_t>(row * columns_ + column)];
+  return &cells_[static_cast<std::size_t>(y / 4 * columns_ + x / 2)];
 }
 
 void Canvas::dot(int x, int y, const Ink& ink) {
   Cell* cell = cell_at(x, y);
   if (!cell) return;
-  if (charset_ == Charset::ascii) cell->letter = ink.letter;
-  else cell->dots |= kBits[y % 4][x % 2];
+  cell->dots |= kBits[y % 4][x % 2];
   cell->style = ink.style;
   cell->has_line = true;
 }
@@ -50,10 +46,8 @@ void Canvas::shade(int x, double top, double bottom, const Ink& ink) {
             last = static_cast<int>(std::lround(std::clamp(bottom, 0.0, dots_y() - 1.0)));
   for (int y = first; y <= last; ++y) {
     Cell* cell = cell_at(x, y);
-    if (!cell || cell->has_line) continue;
-    if (charset_ == Charset::ascii) cell->letter = '.';
-    else if ((x + 2 * y) % 4 == 0) cell->dots |= kBits[y % 4][x % 2];
-    else continue;
+    if (!cell || cell->has_line || (x + 2 * y) % 4 != 0) continue;
+    cell->dots |= kBits[y % 4][x % 2];
     cell->style = ink.style;
   }
 }
@@ -97,7 +91,7 @@ std::vector<std::string> Canvas::lines(bool color) const {
   return out;
 }
 
-std::string sparkline(const std::vector<double>& values, double least, double most, int columns, Charset charset) {
+std::string sparkline(const std::vector<double>& values, double least, double most, int columns) {
   constexpr const char* kBlocks[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
   const std::size_t count = std::min(values.size(), static_cast<std::size_t>(std::max(0, columns)));
   std::string out;
@@ -112,7 +106,7 @@ std::string sparkline(const std::vector<double>& values, double least, double mo
     }
     const double share = most > least ? (sum / known - least) / (most - least) : 0;
     const int level = known > 0 ? static_cast<int>(std::lround((share > 0 ? std::min(share, 1.0) : 0) * 7)) : -1;
-    out += level < 0 ? " " : charset == Charset::utf8 ? kBlocks[level] : std::string(1, static_cast<char>('1' + level));
+    out += level < 0 ? " " : kBlocks[level];
   }
   return out;
 }

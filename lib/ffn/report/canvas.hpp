@@ -1,4 +1,4 @@
-// A rectangle of terminal cells to draw in: braille dots, two by four in a cell, or a character per cell where there is only ASCII.
+// A rectangle of terminal cells to draw in: braille dots, two by four in a cell.
 #pragma once
 
 #include <optional>
@@ -9,11 +9,7 @@
 
 namespace ffn {
 
-enum class Charset { utf8, ascii };
-
-Charset process_charset();
-
-/// The look of a line: a colour, and the letter that tells it from others where there are no colours or no dots.
+/// The look of a line: a colour, and the letter that tells it from others without colours.
 struct Ink {
   std::optional<Style> style;
   char letter = '*';
@@ -21,13 +17,13 @@ struct Ink {
 
 class Canvas {
  public:
-  Canvas(int columns, int rows, Charset charset);
+  Canvas(int columns, int rows);
 
   int columns() const { return columns_; }
   int rows() const { return rows_; }
   /// How fine it is: dots, (0, 0) being the upper left.
-  int dots_x() const { return columns_ * (charset_ == Charset::utf8 ? 2 : 1); }
-  int dots_y() const { return rows_ * (charset_ == Charset::utf8 ? 4 : 1); }
+  int dots_x() const { return 2 * columns_; }
+  int dots_y() const { return 4 * rows_; }
 
   /// One dot; what lies beyond the edges is not drawn.
   void dot(int x, int y, const Ink& ink);
@@ -53,12 +49,11 @@ class Canvas {
   std::string text_of(const Cell& cell) const;
 
   int columns_, rows_;
-  Charset charset_;
   std::vector<Cell> cells_;
 };
 
-/// A row of eighth blocks, ▁ for the least of all values and █ for the most, or 1 to 8 in ASCII; a blank for what is no number. At most
+/// A row of eighth blocks, ▁ for the least of all values and █ for the most; a blank for what is no number. At most
 /// `columns` of them, each the mean of its share of the values.
-std::string sparkline(const std::vector<double>& values, double least, double most, int columns, Charset charset);
+std::string sparkline(const std::vector<double>& values, double least, double most, int columns);
 
 }  // namespace ffn

@@ -10,7 +10,7 @@
 
 namespace ffn {
 
-/// What the effect of a pair is shown by, in the metric's units or, of ratios, as their logarithm: of what its test judges, so that
+/// The shown effect of a pair, in the metric's units or, for ratios, as their logarithm: of what its test judges, so that
 /// interval and verdict agree.
 struct Effect {
   double size, low, high;

@@ -53,7 +53,7 @@ struct CurveSet {
   std::optional<double> floor = {};  ///< of a loss, where values lie below: they count as this
 };
 
-/// What smaller values of a metric count as: of losses and their gradients 1e-8, where float32 has the right class's probability at 1, so
+/// The floor of a metric's values: 1e-8 for losses and their gradients, where float32 has the right class's probability at 1, so
 /// that 1e-20 says no more than 0 does. Nothing for other metrics.
 std::optional<double> floor_of(const std::string& metric);
 
@@ -70,7 +70,7 @@ struct CurveRequest {
 /// as many are kept, thinned().
 std::vector<CurveSet> read_curves(const Comparison& comparison, const std::vector<CurveRequest>& requests, std::size_t most_steps = 80);
 
-/// What `values` come to, `gone` more runs being worse than all of them: centre with interval, or, where some are gone, the median and the
+/// Summarizes `values`, with `gone` more runs worse than all: centre with interval, or, where some are gone, the median and the
 /// quartiles. An interval ends where the metric's range does, which Student's t does not know.
 CurvePoint curve_point(std::int64_t step, const std::vector<double>& values, std::size_t gone, bool higher_is_better, ShownCentre centre,
                        double alpha, const ValueRange& range = {});
@@ -78,7 +78,7 @@ CurvePoint curve_point(std::int64_t step, const std::vector<double>& values, std
 /// Whether a logarithmic axis shows more of it: a loss that is positive and falls by more than a factor of 20.
 bool spans_decades(const CurveSet& set);
 
-/// Of many steps those that are drawn, the first and the last among them: half of them evenly, half with even ratios, so that both kinds
+/// Steps to draw, the first and the last among them: half of them evenly, half with even ratios, so that both kinds
 /// of axis have enough.
 std::vector<std::int64_t> thinned(const std::vector<std::int64_t>& steps, std::size_t most);
 

@@ -142,6 +142,8 @@ std::vector<DocumentPart> document_of(const Comparison& c, bool details, bool ex
   for (auto& more : ladder_tables(c)) show(more.caption, std::move(more.table));
   if (c.tuned && (details || !names_all_choices(*c.tuned))) show("", choices_table(*c.tuned));
   if (c.tuned && details) show(curve_caption(*c.tuned), curve_table(*c.tuned));
+  if (auto table = c.tuned && details ? sensitivity_table(*c.tuned, c.alpha) : std::nullopt)
+    show(sensitivity_caption(*c.tuned, c.alpha), std::move(*table));
   if (details) {
     const auto tables = detailed_tables(c);
     show(tables[0].caption, tables[0].plain());

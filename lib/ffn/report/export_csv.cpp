@@ -2,7 +2,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "ffn/report/exporter.hpp"
+#include "ffn/report/export.hpp"
 #include "ffn/report/table.hpp"
 
 namespace ffn {
@@ -51,7 +51,7 @@ Json in_units(Json pair) {
 
 }  // namespace
 
-std::string CsvExporter::write(const Comparison& c) const {
+std::string export_csv(const Comparison& c) {
   const Json answer = answered_json(c);
   const bool has_contrasts = !c.contrasts.empty();
   std::vector<Column> columns;

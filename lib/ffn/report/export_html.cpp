@@ -4,7 +4,7 @@
 #include "ffn/report/answer.hpp"
 #include "ffn/report/answer_tables.hpp"
 #include "ffn/report/cells.hpp"
-#include "ffn/report/exporter.hpp"
+#include "ffn/report/export.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/html.hpp"
 #include "ffn/report/page.hpp"
@@ -166,15 +166,15 @@ std::string waiting_page(const ReportFacts& facts) {
 
 namespace ffn {
 
-std::string HtmlExporter::write(const Comparison& c) const {
+std::string export_html(const Comparison& c, const Json& data, const report::ReportFacts& facts, bool live) {
   using namespace report;
   const std::string answer = answer_text(c);
-  std::string out = header_of(facts_, runs_text(facts_)) + "<p class=\"answer\" id=\"answer\">" +
+  std::string out = header_of(facts, runs_text(facts)) + "<p class=\"answer\" id=\"answer\">" +
                     escaped(answer.empty() ? "There is nothing to compare yet." : answer) + "</p>\n" +
                     paragraph(conditions_text(c), "meta") + chart_place("first") + "<section id=\"table\">" +
                     table_html(c, short_table(c)) + "</section>\n" + chart_place("charts") + "<div class=\"columns\">\n" + more_section(c) +
-                    claims_section(c) + notes_section(c) + lost_section(facts_) + origin_sections(facts_) + "</div>\n";
-  return html_document(facts_.title, facts_.version, out, data_, "", live_);
+                    claims_section(c) + notes_section(c) + lost_section(facts) + origin_sections(facts) + "</div>\n";
+  return html_document(facts.title, facts.version, out, data, "", live);
 }
 
 }  // namespace ffn

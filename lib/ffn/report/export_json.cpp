@@ -8,7 +8,7 @@
 #include "ffn/compare/sequential.hpp"
 #include "ffn/report/answer.hpp"
 #include "ffn/report/cells.hpp"
-#include "ffn/report/exporter.hpp"
+#include "ffn/report/export.hpp"
 #include "ffn/report/ladder.hpp"
 #include "ffn/report/series.hpp"
 #include "ffn/report/tuned.hpp"
@@ -217,6 +217,11 @@ Json tuning_json(const TuningResult& tuned, double alpha) {
   for (const auto& key : tuned.keys) out["short_keys"].push_back(short_name(key, tuned.keys));
   for (std::size_t v = 0; v < tuned.variants.size(); ++v) {
     const auto& variant = tuned.variants[v];
+    const auto json = [](const stats::Centre& at) {
+      return estimate_json(std::optional(at), &stats::Centre::value, at.interval.low, at.interval.high);
+    };
+    if (!variant.sensitivity.empty()) out["variants"][v]["sensitivity_estimate"] = json(sensitivity_estimate(variant.sensitivity, alpha));
+    if (const auto more = sensitivity_difference(tuned, v, alpha)) out["variants"][v]["more_sensitive_than_first"] = json(*more);
     for (std::size_t k = 0; k < variant.curve.size(); ++k) {
       const auto at = tuned_estimate(variant, variant.curve[k], alpha);
       out["variants"][v]["curve"][k]["estimate"] =
@@ -285,6 +290,6 @@ Json answered_json(const Comparison& c) {
   return out;
 }
 
-std::string JsonExporter::write(const Comparison& c) const { return dump_json_lossy(answered_json(c), 2) + "\n"; }
+std::string export_json(const Comparison& c) { return dump_json_lossy(answered_json(c), 2) + "\n"; }
 
 }  // namespace ffn

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "ffn/report/answer_tables.hpp"
-#include "ffn/report/exporter.hpp"
+#include "ffn/report/export.hpp"
 
 namespace ffn {
 
@@ -55,7 +55,7 @@ std::string tabular(const std::string& comment, const Table& table, const std::s
 
 }  // namespace
 
-std::string LatexExporter::write(const Comparison& c) const {
+std::string export_latex(const Comparison& c) {
   const auto table = short_table(c, /*seeds=*/true);
   const std::string& suggestive = c.history.qualification;
   std::string out = tabular("% made by ffn-train; \\usepackage{booktabs}; text in UTF-8\n% " + latex(table.caption) + "\n" +

@@ -3,7 +3,7 @@
 #include "ffn/report/answer_tables.hpp"
 #include "ffn/report/cells.hpp"
 #include "ffn/report/document.hpp"
-#include "ffn/report/exporter.hpp"
+#include "ffn/report/export.hpp"
 #include "ffn/report/interval_bar.hpp"
 #include "ffn/report/layout.hpp"
 #include "ffn/report/terminal.hpp"
@@ -60,18 +60,18 @@ std::string claim_line(const DocumentPart& part, int width, bool color) {
 
 }  // namespace
 
-std::string TerminalExporter::write(const Comparison& c) const {
+std::string export_terminal(const Comparison& c, const TerminalFormat& format) {
   using Kind = DocumentPart::Kind;
   std::string out;
   Kind before = Kind::text;
-  for (const auto& part : document_of(c, options_.details, options_.explain)) {
+  for (const auto& part : document_of(c, format.details, format.explain)) {
     const bool is_table = part.kind == Kind::table || part.kind == Kind::short_table, has_caption = is_table && before == Kind::text;
     if (!out.empty() && !has_caption && part.kind != Kind::note && (part.kind != Kind::claim || before != Kind::claim)) out += "\n";
     before = part.kind;
-    out += part.kind == Kind::short_table ? short_table_text(c, options_.width, options_.color)
-           : part.kind == Kind::table     ? laid_out(part.table[0], options_.width, options_.color)
-           : part.kind == Kind::claim     ? claim_line(part, options_.width, options_.color)
-                                          : wrapped(part.text + "\n", options_.width);
+    out += part.kind == Kind::short_table ? short_table_text(c, format.width, format.color)
+           : part.kind == Kind::table     ? laid_out(part.table[0], format.width, format.color)
+           : part.kind == Kind::claim     ? claim_line(part, format.width, format.color)
+                                          : wrapped(part.text + "\n", format.width);
   }
   return out;
 }

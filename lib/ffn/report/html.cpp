@@ -23,6 +23,14 @@ std::string colors(bool dark) {
   return out;
 }
 
+// One function: each file sees the names of those before it.
+std::string page_script() {
+  std::string out;
+  for (const char* file : {"charts.js", "figures.js", "inspection.js", "comparison.js", "ladder.js", "comparison_details.js", "page.js"})
+    out += assets().at(file);
+  return out;
+}
+
 }  // namespace
 
 std::string escaped(const std::string& text) {
@@ -89,8 +97,7 @@ std::string html_document(const std::string& title, const std::string& version, 
          std::string(kPageMark) + " " + escaped(version) + "\">\n<link rel=\"icon\" href=\"data:,\">\n<title>" + escaped(title) +
          "</title>\n" + (live ? kReload : "") + "<style>" + page_style() + rules + "</style>\n</head>\n<body>\n" +
          (live ? kLiveMain : kMain) + "\n" + body + "</main>\n<script type=\"application/json\" id=\"data\">" + page_data(data) +
-         "</script>\n<script>\"use strict\";\n(() => {\n" + assets().at("charts.js") + assets().at("page.js") +
-         "})();</script>\n</body>\n</html>\n";
+         "</script>\n<script>\"use strict\";\n(() => {\n" + page_script() + "})();</script>\n</body>\n</html>\n";
 }
 
 std::string without_reload(const std::string& live_page) { return replaced(replaced(live_page, kReload, ""), kLiveMain, kMain); }

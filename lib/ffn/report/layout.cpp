@@ -56,7 +56,7 @@ bool gives_way(const Table& table, std::size_t column, std::size_t width) {
          std::all_of(table.rows().begin(), table.rows().end(), [&](const auto& row) { return has_room(row[column]); });
 }
 
-// Of each column, where all have room together: one column of words gives way, the widest that can. Nothing where none can.
+// Column widths that have room together: one column of words gives way, the widest that can. Nothing where none can.
 std::vector<std::size_t> widths_within(const Table& table, std::size_t most) {
   constexpr std::size_t kGap = 2;
   auto widths = table.widths();

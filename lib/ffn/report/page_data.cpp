@@ -7,7 +7,7 @@
 
 #include "ffn/base/text.hpp"
 #include "ffn/report/cells.hpp"
-#include "ffn/report/exporter.hpp"
+#include "ffn/report/export.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/page.hpp"
 

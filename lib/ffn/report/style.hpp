@@ -15,7 +15,7 @@ struct NamedColor {
 /// Every colour that the charts and the page use; light on #ffffff, dark on #121417.
 const std::vector<NamedColor>& palette();
 
-/// charts.js, page.js, page.css and charts.css of this folder, which the build puts into the program: name → text.
+/// Scripts and style sheets of this folder, which the build puts into the program: name → text.
 const std::map<std::string, std::string>& assets();
 
 std::string replaced(std::string text, const std::string& what, const std::string& with);

@@ -3,8 +3,6 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <cctype>
 #include <cstdlib>
 #include <cstring>
 
@@ -54,16 +52,6 @@ int terminal_width(int reported, const Environment& environment) {
   return given > 0 && given <= kWidest && *end == '\0' ? static_cast<int>(given) : 80;
 }
 int terminal_width_of(int fd) { return terminal_width(reported_width(fd), process_environment()); }
-
-bool is_utf8(const Environment& environment) {
-  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
-    if (!is_set(environment, name)) continue;
-    std::string charset = environment(name);
-    std::transform(charset.begin(), charset.end(), charset.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return charset.find("utf-8") != std::string::npos || charset.find("utf8") != std::string::npos;
-  }
-  return false;
-}
 
 std::string styled(const std::string& text, Style style, bool color) {
   if (!color || text.empty()) return text;

@@ -1,4 +1,4 @@
-// The terminal's abilities: colour, width, charset. Each stream is asked for itself: `ffn-train … > file` keeps stderr's colours.
+// The terminal's abilities: colour, width. Each stream is asked for itself: `ffn-train … > file` keeps stderr's colours.
 // Standard library and POSIX only.
 #pragma once
 
@@ -27,9 +27,6 @@ bool animation_enabled(int fd);
 /// Columns: `reported` by the terminal if positive, else COLUMNS if it is a sensible number, else 80.
 int terminal_width(int reported, const Environment& environment);
 int terminal_width_of(int fd);
-
-/// Whether the locale's charset is UTF-8, by the first of LC_ALL, LC_CTYPE and LANG that is set: without any it is ASCII (POSIX.1).
-bool is_utf8(const Environment& environment);
 
 enum class Style { bold, faint, red, green, yellow, blue, magenta, cyan };
 

@@ -10,11 +10,7 @@ namespace ffn::report {
 
 namespace {
 
-// The marks of lines and frames, in the two charsets.
-struct Strokes {
-  const char *side, *side_tick, *corner, *bottom, *bottom_tick;
-};
-constexpr Strokes kUtf8Strokes{"│", "┤", "└", "─", "┬"}, kAsciiStrokes{"|", "+", "+", "-", "+"};
+constexpr int kDotsPerRow = 4, kDotsPerColumn = 2;  // of braille
 
 std::string blanks(std::size_t count) { return std::string(count, ' '); }
 
@@ -82,35 +78,33 @@ void draw_letters(Canvas& canvas, const ChartLine& line, std::size_t index, cons
 }
 
 // The text beside each row: the labels of the ticks that fall into it.
-std::vector<std::string> side_labels(const Axis& y, int rows, int dots_per_row, Charset charset) {
+std::vector<std::string> side_labels(const Axis& y, int rows) {
   std::vector<std::string> labels(static_cast<std::size_t>(rows));
   for (const auto& tick : ticks(y, std::max(4, rows / 3))) {
-    const int row = std::clamp(static_cast<int>(std::lround(y.at(tick.value))) / dots_per_row, 0, rows - 1);
+    const int row = std::clamp(static_cast<int>(std::lround(y.at(tick.value))) / kDotsPerRow, 0, rows - 1);
     auto& label = labels[static_cast<std::size_t>(row)];
-    if (label.empty()) label = in_charset(tick.label, charset);
+    if (label.empty()) label = tick.label;
   }
   return labels;
 }
 
-std::vector<std::string> x_axis_lines(const Axis& x, std::size_t left, int columns, int dots_per_column, Charset charset,
-                                      const Strokes& strokes) {
+std::vector<std::string> x_axis_lines(const Axis& x, std::size_t left, int columns) {
   const std::size_t width = left + static_cast<std::size_t>(columns);
-  std::string axis = blanks(left - 1) + strokes.corner, labels;
+  std::string axis = blanks(left - 1) + "└", labels;
   std::vector<bool> has_tick(static_cast<std::size_t>(columns));
   std::size_t free_from = 0;
   for (const auto& tick : ticks(x, std::max(2, columns / 12))) {
     const auto column =
-        static_cast<std::size_t>(std::clamp(static_cast<int>(std::lround(x.at(tick.value))) / dots_per_column, 0, columns - 1));
-    const std::string text = in_charset(tick.label, charset);
-    const std::size_t wide = display_width(text);
-    if (text.empty()) continue;
+        static_cast<std::size_t>(std::clamp(static_cast<int>(std::lround(x.at(tick.value))) / kDotsPerColumn, 0, columns - 1));
+    const std::size_t wide = display_width(tick.label);
+    if (wide == 0) continue;
     const std::size_t begin = std::min(left + column - std::min(left + column, wide / 2), width - std::min(width, wide));
     if (begin < free_from) continue;
-    labels += blanks(begin - display_width(labels)) + text;
+    labels += blanks(begin - display_width(labels)) + tick.label;
     has_tick[column] = true;
     free_from = begin + wide + 1;
   }
-  for (const bool tick : has_tick) axis += tick ? strokes.bottom_tick : strokes.bottom;
+  for (const bool tick : has_tick) axis += tick ? "┬" : "─";
   return {axis, filled(labels, width)};
 }
 
@@ -123,23 +117,21 @@ Ink series_ink(std::size_t series) {
   return {kStyles[series % std::size(kStyles)], series_letter(series)};
 }
 
-Block drawn(const TerminalChart& chart, int columns, int rows, Charset charset, bool color) {
-  const Strokes& strokes = charset == Charset::utf8 ? kUtf8Strokes : kAsciiStrokes;
-  const int dots_per_row = charset == Charset::utf8 ? 4 : 1, dots_per_column = charset == Charset::utf8 ? 2 : 1;
+Block drawn(const TerminalChart& chart, int columns, int rows, bool color) {
   Axis x = chart.x, y = chart.y;
-  y.from = rows * dots_per_row - 1;
+  y.from = rows * kDotsPerRow - 1;
   y.to = 0;
-  const auto labels = side_labels(y, rows, dots_per_row, charset);
+  const auto labels = side_labels(y, rows);
   std::size_t widest = 0;
   for (const auto& label : labels) widest = std::max(widest, display_width(label));
   const std::size_t left = widest + 2;  // a blank and the axis
-  Canvas canvas(std::max(8, columns - static_cast<int>(left)), rows, charset);
+  Canvas canvas(std::max(8, columns - static_cast<int>(left)), rows);
   x.from = 0;
   x.to = canvas.dots_x() - 1;
 
   for (const auto& line : chart.lines) draw_band(canvas, line, x, y);
   if (chart.target) {
-    for (int at = 0; at < canvas.dots_x(); at += 2 * dots_per_column)
+    for (int at = 0; at < canvas.dots_x(); at += 2 * kDotsPerColumn)
       canvas.dot(at, static_cast<int>(std::lround(y.at(*chart.target))), {Style::faint, '-'});
   }
   for (const auto& line : chart.lines) draw_line(canvas, line, x, y);
@@ -147,43 +139,14 @@ Block drawn(const TerminalChart& chart, int columns, int rows, Charset charset, 
 
   const std::size_t width = left + static_cast<std::size_t>(canvas.columns());
   Block out{{}, width};
-  for (const auto& line : wrapped_lines(in_charset(chart.title, charset), static_cast<int>(width)))
-    out.lines.push_back(filled(line, width));
+  for (const auto& line : wrapped_lines(chart.title, static_cast<int>(width))) out.lines.push_back(filled(line, width));
   const auto cells = canvas.lines(color);
   for (std::size_t row = 0; row < cells.size(); ++row) {
     const auto& label = labels[row];
-    out.lines.push_back(blanks(widest - display_width(label)) + label + " " + (label.empty() ? strokes.side : strokes.side_tick) +
-                        cells[row]);
+    out.lines.push_back(blanks(widest - display_width(label)) + label + " " + (label.empty() ? "│" : "┤") + cells[row]);
   }
-  for (auto& line : x_axis_lines(x, left, canvas.columns(), dots_per_column, charset, strokes)) out.lines.push_back(std::move(line));
+  for (auto& line : x_axis_lines(x, left, canvas.columns())) out.lines.push_back(std::move(line));
   return out;
 }
-
-std::string as_ascii(const std::string& text) {
-  constexpr std::pair<std::uint32_t, const char*> kInstead[] = {
-      {0x2212, "-"}, {0xB1, "+-"},    {0xB7, "*"},      {0x2265, ">="}, {0x2264, "<="},   {0xD7, "x"},
-      {0xF7, "/"},   {0x221E, "inf"}, {0x2026, "..."},  {0x3C6, "phi"}, {0x3C3, "sigma"}, {0x3A6, "Phi"},
-      {0x2032, "'"}, {0x2192, "->"},  {0x221A, "sqrt"}, {0x2081, "1"},  {0x2082, "2"}};
-  constexpr std::uint32_t kSuperscripts[] = {0x2070, 0xB9, 0xB2, 0xB3, 0x2074, 0x2075, 0x2076, 0x2077, 0x2078, 0x2079};
-  std::string out;
-  bool raised = false;  // "10⁻⁴" is "10^-4"
-  for (const auto c : decode_utf8(text)) {
-    const auto* digit = std::find(std::begin(kSuperscripts), std::end(kSuperscripts), c);
-    const bool is_raised = c == 0x207B || digit != std::end(kSuperscripts);
-    if (is_raised && !raised) out += "^";
-    raised = is_raised;
-    if (is_raised) {
-      out += c == 0x207B ? '-' : static_cast<char>('0' + (digit - kSuperscripts));
-    } else if (c < 0x80) {
-      out += static_cast<char>(c);
-    } else {
-      const auto* instead = std::find_if(std::begin(kInstead), std::end(kInstead), [c](const auto& entry) { return entry.first == c; });
-      out += instead == std::end(kInstead) ? "?" : instead->second;
-    }
-  }
-  return out;
-}
-
-std::string in_charset(const std::string& text, Charset charset) { return charset == Charset::ascii ? as_ascii(text) : text; }
 
 }  // namespace ffn::report

@@ -34,10 +34,6 @@ char series_letter(std::size_t series);
 Ink series_ink(std::size_t series);
 
 /// Lines of exactly `columns` columns: the title, `rows` rows with the y axis, the x axis and its labels.
-Block drawn(const TerminalChart& chart, int columns, int rows, Charset charset, bool color);
-
-/// The text in characters that every terminal has: − as -, ± as +-, · as *; "?" for what has none.
-std::string as_ascii(const std::string& text);
-std::string in_charset(const std::string& text, Charset charset);
+Block drawn(const TerminalChart& chart, int columns, int rows, bool color);
 
 }  // namespace ffn::report

@@ -116,11 +116,10 @@ bool any_point(const CurveSet& set, bool (*is_it)(const CurvePoint& point, std::
   });
 }
 
-std::string caption(const Comparison& c, const CurveSet& set, Charset charset) {
+std::string caption(const Comparison& c, const CurveSet& set) {
   const bool has_bands = any_point(set, [](const CurvePoint& point, std::size_t) { return point.low < point.high; });
-  const std::string band = charset == Charset::utf8 ? "thin dots" : "points";
   return set.metric + ", " + (set.higher_is_better ? "higher" : "lower") + " is better; lines: " + centre_name(set.centre) +
-         " over the seeds" + (has_bands ? ", " + band + ": its " + format_level(1 - c.alpha) + " interval" : "") +
+         " over the seeds" + (has_bands ? ", thin dots: its " + format_level(1 - c.alpha) + " interval" : "") +
          (set.target ? "; level dots: the target" : "") + (set.floor ? "; " + floor_text(set) : "");
 }
 
@@ -137,15 +136,15 @@ std::vector<std::string> notes_of(const CurveSet& set) {
 
 }  // namespace
 
-std::string curves_text(const Comparison& c, const CurveSet& set, const TerminalView& view) {
+std::string curves_text(const Comparison& c, const CurveSet& set, int width, bool color) {
   constexpr int kWidest = 120, kLeastOfSeveral = 60, kGap = 3;
   const SeriesList series(c);
   auto notes = notes_of(set);
   const auto panels = panels_of(c, notes);
-  const int in_a_row = std::clamp((view.width + kGap) / (kLeastOfSeveral + kGap), 1, static_cast<int>(panels.size()));
-  const int columns = std::min(kWidest, (view.width + kGap) / in_a_row - kGap), rows = panels.size() == 1 ? 16 : 11;
+  const int in_a_row = std::clamp((width + kGap) / (kLeastOfSeveral + kGap), 1, static_cast<int>(panels.size()));
+  const int columns = std::min(kWidest, (width + kGap) / in_a_row - kGap), rows = panels.size() == 1 ? 16 : 11;
   std::vector<Block> charts;
-  for (const auto& panel : panels) charts.push_back(drawn(chart_of(set, panel, series), columns, rows, view.charset, view.color));
+  for (const auto& panel : panels) charts.push_back(drawn(chart_of(set, panel, series), columns, rows, color));
 
   // Titles that go on in a second line leave the charts beside each other level.
   std::size_t tallest = 0;
@@ -154,10 +153,9 @@ std::string curves_text(const Comparison& c, const CurveSet& set, const Terminal
     while (chart.lines.size() < tallest) chart.lines.insert(chart.lines.begin(), std::string(chart.width, ' '));
   }
 
-  const auto text = [&](const std::string& words) { return in_charset(words, view.charset); };
-  std::string out = text(wrapped(caption(c, set, view.charset), view.width)) + "\n" + beside_each_other(charts, view.width) + "\n";
-  out += text(laid_out(key(c, set, series), view.width, false));
-  for (const auto& note : notes) out += text(wrapped("note: " + note, view.width));
+  std::string out = wrapped(caption(c, set), width) + "\n" + beside_each_other(charts, width) + "\n";
+  out += laid_out(key(c, set, series), width, false);
+  for (const auto& note : notes) out += wrapped("note: " + note, width);
   return out;
 }
 

@@ -3,18 +3,11 @@
 
 #include <string>
 
-#include "ffn/report/canvas.hpp"
 #include "ffn/report/curves.hpp"
 
 namespace ffn::report {
 
-struct TerminalView {
-  int width = 80;
-  Charset charset = Charset::utf8;
-  bool color = false;
-};
-
 /// The drawing: a chart per facet, and a table with each variant's letter and where its curve stands at its last step.
-std::string curves_text(const Comparison& comparison, const CurveSet& set, const TerminalView& view);
+std::string curves_text(const Comparison& comparison, const CurveSet& set, int width, bool color);
 
 }  // namespace ffn::report

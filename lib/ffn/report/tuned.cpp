@@ -146,4 +146,41 @@ Table curve_table(const TuningResult& tuned) {
   return table;
 }
 
+stats::Centre sensitivity_estimate(const std::vector<double>& of_seeds, double alpha) {
+  const double value = stats::mean(of_seeds);
+  return {value, of_seeds.size() > 1 ? stats::t_interval(of_seeds, 1 - alpha) : stats::Interval{value, value, 1 - alpha}};
+}
+
+std::optional<stats::Centre> sensitivity_difference(const TuningResult& tuned, std::size_t variant, double alpha) {
+  auto differences = tuned.variants[variant].sensitivity;
+  const auto& first = tuned.variants[0].sensitivity;
+  if (variant == 0 || differences.empty() || differences.size() != first.size()) return std::nullopt;
+  for (std::size_t seed = 0; seed < first.size(); ++seed) differences[seed] -= first[seed];
+  return sensitivity_estimate(differences, alpha);
+}
+
+std::string sensitivity_caption(const TuningResult& tuned, double alpha) {
+  return "sensitivity to " + join(tuned.keys) + ": " + tuned.metric +
+         " over the grid (no worse than before training) beyond the best of it, mean over tuning seeds ± " + format_level(1 - alpha) +
+         "; more than: paired by seed";
+}
+
+std::optional<Table> sensitivity_table(const TuningResult& tuned, double alpha) {
+  const auto is_known = [](const TunedVariant& variant) { return !variant.sensitivity.empty(); };
+  if (std::none_of(tuned.variants.begin(), tuned.variants.end(), is_known)) return std::nullopt;
+  const auto text = [](const stats::Centre& at, bool is_signed) {
+    const double half = (at.interval.high - at.interval.low) / 2;
+    return (is_signed ? format_signed(at.value, half) : format_with(at.value, half)) + (half > 0 ? " ± " + format_with(half, half) : "");
+  };
+  const auto names = variant_names(tuned);
+  Table table({{names.header}, {"sensitivity", Align::right}, {"more than " + names.names[0], Align::right}});
+  for (std::size_t v = 0; v < tuned.variants.size(); ++v) {
+    const auto& of_seeds = tuned.variants[v].sensitivity;
+    const auto more = sensitivity_difference(tuned, v, alpha);
+    table.add_row(
+        {names.names[v], of_seeds.empty() ? "-" : text(sensitivity_estimate(of_seeds, alpha), false), more ? text(*more, true) : ""});
+  }
+  return table;
+}
+
 }  // namespace ffn

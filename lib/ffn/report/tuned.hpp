@@ -25,6 +25,16 @@ Table curve_table(const TuningResult& tuned);
 /// The caption of curve_table().
 std::string curve_caption(const TuningResult& tuned);
 
+/// A row a variant: how much a wrong value costs it (stats::sensitivity), and how much more than the first variant, paired by tuning seed;
+/// none where no variant's is known.
+std::optional<Table> sensitivity_table(const TuningResult& tuned, double alpha);
+std::string sensitivity_caption(const TuningResult& tuned, double alpha);
+
+/// A mean over tuning seeds with Student's t interval; of one seed without.
+stats::Centre sensitivity_estimate(const std::vector<double>& of_seeds, double alpha);
+/// The paired difference of a variant's from the first's; none of the first itself, or where either is not known.
+std::optional<stats::Centre> sensitivity_difference(const TuningResult& tuned, std::size_t variant, double alpha);
+
 /// A point as the choice sees it, with Student's t interval: by logarithms where a loss is positive; the plain mean where a study of
 /// earlier versions has no more. None without a score.
 std::optional<stats::Centre> tuned_estimate(const TunedVariant& variant, const TunedVariant::Point& point, double alpha);

@@ -1,9 +1,10 @@
-// Text of a verdict. Depends on verdict.hpp only.
+// Text of a verdict.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <string>
 
+#include "ffn/base/text.hpp"
 #include "ffn/stats/verdict.hpp"
 
 namespace ffn::stats {
@@ -14,8 +15,6 @@ std::string formatted(const char* format, int precision, double value) {
   std::snprintf(text, sizeof text, format, precision, value);
   return text;
 }
-
-std::string significant(double value, int digits) { return formatted("%.*g", digits, value); }
 
 /// p to two digits, three from 0.01 up so that 0.0496 does not become 0.05.
 std::string p_text(double p) {

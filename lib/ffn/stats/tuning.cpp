@@ -105,4 +105,19 @@ PointChoice choose_point(const PointOutcomes& outcomes, Direction direction, boo
   return choice;
 }
 
+std::vector<double> sensitivity(const PointOutcomes& outcomes, const PointOutcomes& before, Direction direction) {
+  const double sign = direction == Direction::higher_is_better ? -1 : 1;
+  std::vector<double> out;
+  for (std::size_t seed = 0; seed < outcomes.at(0).size(); ++seed) {
+    std::vector<double> losses;
+    for (std::size_t point = 0; point < outcomes.size(); ++point) {
+      if (!has_value(before[point][seed])) return {};
+      const double start = sign * *before[point][seed];
+      losses.push_back(has_value(outcomes[point][seed]) ? std::min(sign * *outcomes[point][seed], start) : start);
+    }
+    out.push_back(mean(losses) - *std::min_element(losses.begin(), losses.end()));
+  }
+  return out;
+}
+
 }  // namespace ffn::stats

@@ -38,4 +38,10 @@ struct PointChoice {
 /// Throws if there is no point or no seed, and for logarithms of values that are not positive.
 PointChoice choose_point(const PointOutcomes& outcomes, Direction direction, bool line, PointScale scale);
 
+/// How much a wrong point costs, for each seed: the mean over the points of min(ℓ, ℓ₀) − min ℓ, ℓ₀ before training, which a run without a
+/// value counts as. Of a metric to be high the other way round. Source: Wortsman et al. 2023, "Small-scale proxies for large-scale
+/// Transformer training instabilities", arXiv:2309.14322, of learning rates. Empty where a value of `before`, shaped as `outcomes`, is
+/// missing.
+std::vector<double> sensitivity(const PointOutcomes& outcomes, const PointOutcomes& before, Direction direction);
+
 }  // namespace ffn::stats

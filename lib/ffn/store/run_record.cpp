@@ -43,6 +43,7 @@ std::optional<bool> higher_is_better(const std::string& metric) {
 
 void take(MetricSummary& summary, double value, std::int64_t step, std::optional<bool> higher, bool counts) {
   summary.final_value = value;
+  if (step == 0 && std::isfinite(value)) summary.first = value;
   if (!higher || !counts || !std::isfinite(value)) return;
   const bool better = !summary.best || (*higher ? value > summary.best->value : value < summary.best->value);
   if (better) summary.best = MetricSummary::Best{value, step};
@@ -59,6 +60,7 @@ Json divergence_json(const Divergence& d) {
 
 Json metric_json(const MetricSummary& metric) {
   Json json = {{"final", number_json(metric.final_value)}, {"best", nullptr}, {"best_step", nullptr}};
+  if (metric.first) json["first"] = *metric.first;
   if (metric.best) {
     json["best"] = metric.best->value;
     json["best_step"] = metric.best->step;
@@ -69,6 +71,7 @@ Json metric_json(const MetricSummary& metric) {
 MetricSummary metric_from(const std::string& name, const Json& json, std::int64_t steps) {
   MetricSummary metric{name, value_from(json.at("final")), {}};
   if (!json.at("best").is_null()) metric.best = MetricSummary::Best{value_from(json.at("best")), count_from(json.at("best_step"), steps)};
+  if (json.contains("first")) metric.first = value_from(json.at("first"));
   return metric;
 }
 

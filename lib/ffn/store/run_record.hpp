@@ -51,6 +51,7 @@ struct MetricSummary {
   double final_value = 0;  ///< the last one measured; may be NaN or infinite
   /// Earliest best of the finite values at evaluations with a finite val/loss, if any and if the catalogue knows the direction.
   std::optional<Best> best;
+  std::optional<double> first = {};  ///< before training, if it was measured and is finite
 };
 
 /// The results of a finished run.

@@ -1,11 +1,7 @@
 #include "ffn/train/bench_torch.hpp"
 
-#include <malloc.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
-#include <fstream>
 
 #include "ffn/base/error.hpp"
 #include "ffn/config/accounting.hpp"
@@ -14,7 +10,7 @@
 #include "ffn/layers/feed_forward_cpu.hpp"
 #include "ffn/layers/feed_forward_torch.hpp"
 #include "ffn/layers/parameter_row_torch.hpp"
-#include "ffn/train/engine.hpp"
+#include "ffn/train/bench_cohorts.hpp"
 #include "ffn/train/memory.hpp"
 
 namespace ffn {
@@ -304,79 +300,6 @@ void bench_sized_ffns(const BenchRequest& request, const torch::Device& device, 
            {"share_of_product", flops * tokens / t[1] / peak},
            {"flops_per_token", flops},
            {"parameter_bytes", 4.0 * static_cast<double>(cost.parameters)}}});
-  }
-}
-
-double resident_bytes() {
-#if defined(__GLIBC__)
-  ::malloc_trim(0);  // what was freed counts no more
-#endif
-  std::ifstream statm("/proc/self/statm");
-  double total = 0, resident = 0;
-  statm >> total >> resident;
-  return resident * static_cast<double>(::sysconf(_SC_PAGESIZE));
-}
-
-/// Watches the memory that training holds, and passes a request to stop on.
-class Watch final : public TrainObserver {
- public:
-  explicit Watch(const BenchRequest& request) : request_(request), before_(resident_bytes()) {}
-  void finished(std::size_t run, const RunResult&) override {
-    if (run == 0) held_ = resident_bytes() - before_;
-  }
-  bool stop_requested() override { return request_.stop && request_.stop(); }
-  double held() const { return held_; }
-
- private:
-  const BenchRequest& request_;
-  double before_, held_ = 0;
-};
-
-/// A run of XOR to be trained in cohorts. `us`: about what a step takes.
-struct Trained {
-  std::string name;
-  RunConfig config;
-  double us;
-};
-
-// XOR by cohorts of R runs: time per step of one run, and memory. Figures to be compared are measured in turn.
-void bench_cohorts(const BenchRequest& request, const std::vector<Trained>& rivals, const std::function<void(const Measurement&)>& emit) {
-  constexpr std::size_t kRounds = 5;
-  for (const std::size_t runs : {1, 10, 100, 1000}) {
-    std::vector<Cohort> cohorts(rivals.size());
-    for (std::size_t i = 0; i < rivals.size(); ++i) {
-      cohorts[i].runs.assign(runs, rivals[i].config);
-      for (std::size_t r = 0; r < runs; ++r) {
-        auto& run = cohorts[i].runs[r];
-        run.seed = static_cast<std::int64_t>(r);
-        run.train.steps =
-            std::max<std::int64_t>(20, static_cast<std::int64_t>(request.seconds * 1e6 / rivals[i].us) / static_cast<std::int64_t>(runs));
-        run.train.eval_every = run.train.checkpoint_every = run.train.steps;
-      }
-    }
-    std::vector<std::vector<double>> found(rivals.size());
-    std::vector<double> held(rivals.size());
-    for (std::size_t round = 0; round < kRounds; ++round) {
-      for (std::size_t i = 0; i < rivals.size(); ++i) {
-        Watch watch(request);
-        const auto start = Clock::now();
-        training_engine().train(cohorts[i], watch);
-        found[i].push_back(std::chrono::duration<double>(Clock::now() - start).count());
-        if (round > 0) held[i] = std::max(held[i], watch.held());  // the first also takes what a process takes once
-        if (request.stop && request.stop()) return;
-      }
-    }
-    for (std::size_t i = 0; i < rivals.size(); ++i) {
-      std::nth_element(found[i].begin(), found[i].begin() + kRounds / 2, found[i].end());
-      const double per_step = found[i][kRounds / 2] / static_cast<double>(cohorts[i].runs[0].train.steps);
-      emit({"steps",
-            rivals[i].name + ", " + std::to_string(runs) + (runs == 1 ? " run" : " runs"),
-            {{"runs", static_cast<double>(runs)},
-             {"us_per_run_and_step", per_step / static_cast<double>(runs) * 1e6},
-             {"steps_per_s", 1 / per_step},
-             {"runs_times_steps_per_s", static_cast<double>(runs) / per_step},
-             {"bytes_per_run", held[i] / static_cast<double>(runs)}}});
-    }
   }
 }
 

@@ -16,7 +16,11 @@ namespace {
 // The few functions of NVML (the driver's libnvidia-ml.so.1) that are needed; signatures from its API reference.
 class Nvml {
  public:
+#ifdef FFN_WITHOUT_TORCH  // nothing here runs on a GPU, and a static program opens no library
+  Nvml() : library_(nullptr) {}
+#else
   Nvml() : library_(::dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL)) {}
+#endif
   ~Nvml() {
     if (library_) ::dlclose(library_);
   }

@@ -37,13 +37,17 @@ double cross_entropy(const std::vector<double>& frequencies, const std::int64_t*
   return sum / static_cast<double>(count);
 }
 
-// Mean bytes of a character in UTF-8.
-double mean_bytes(const std::vector<std::uint32_t>& alphabet, const std::int64_t* labels, std::int64_t count) {
+// Of a text's tokens; empty for other tasks.
+std::vector<std::int64_t> bytes_of_tokens(const std::map<std::string, std::string>& metadata) {
+  if (metadata.count("alphabet") == 0) return {};
+  std::vector<std::int64_t> out;
+  for (const auto c : alphabet_of(metadata)) out.push_back(1 + (c >= 0x80) + (c >= 0x800) + (c >= 0x10000));
+  return has_bytes_alphabet(metadata) ? std::vector<std::int64_t>(out.size(), 1) : out;
+}
+
+double mean_bytes(const std::vector<std::int64_t>& of_tokens, const std::int64_t* labels, std::int64_t count) {
   std::int64_t bytes = 0;
-  for (std::int64_t i = 0; i < count; ++i) {
-    const std::uint32_t c = alphabet[static_cast<std::size_t>(labels[i])];
-    bytes += 1 + (c >= 0x80) + (c >= 0x800) + (c >= 0x10000);
-  }
+  for (std::int64_t i = 0; i < count; ++i) bytes += of_tokens[static_cast<std::size_t>(labels[i])];
   return static_cast<double>(bytes) / static_cast<double>(count);
 }
 
@@ -53,14 +57,16 @@ Evaluator::Evaluator(const Task& task, std::int64_t max_examples, std::int64_t f
     : shape_(task.shape()), ffn_parameters_(static_cast<double>(ffn_parameters)) {
   const bool of_classes = shape_.target == Target::classes;
   for (std::int64_t run = 0; run < task.num_runs(); ++run) target_unit_.push_back(task.target_unit(static_cast<std::size_t>(run)));
-  const auto metadata = task.metadata(0);
-  const std::vector<std::uint32_t> alphabet = metadata.count("alphabet") > 0 ? alphabet_of(metadata) : std::vector<std::uint32_t>();
-  if (of_classes && !task.constant_answer(0) && alphabet.empty()) return;
+  const auto token_bytes = bytes_of_tokens(task.metadata(0));
+  if (of_classes && !task.constant_answer(0) && token_bytes.empty()) return;
   ExampleSet validation = task.validation(max_examples);
   const std::int64_t positions = validation.count * shape_.sequence_length, numbers = positions * shape_.num_classes;
   for (std::int64_t run = 0; run < task.num_runs(); ++run) {
     const BatchPlace at = task.place(validation, run);
-    if (!alphabet.empty() && (run == 0 || !validation.shared)) bytes_.push_back(mean_bytes(alphabet, at.labels, positions));
+    if (!token_bytes.empty() && (run == 0 || !validation.shared)) {
+      bytes_.push_back(mean_bytes(token_bytes, at.labels, positions));
+      compressed_.push_back(*task.compressed(static_cast<std::size_t>(run)));
+    }
     if (!of_classes && (run == 0 || !validation.shared)) target_variance_.push_back(variance(at.values, positions, shape_.num_classes));
     if (const auto frequencies = task.class_frequencies(static_cast<std::size_t>(run)); !frequencies.empty())
       frequency_loss_.push_back(cross_entropy(frequencies, at.labels, positions));
@@ -86,7 +92,11 @@ MeasuredMetrics Evaluator::metrics(std::size_t run, const LossSums& sums) const 
     out.emplace_back(shape_.target == Target::classes ? &metric::kValMajorityAccuracy : &metric::kValMeanRmse, baseline_[run]);
   if (!frequency_loss_.empty()) out.emplace_back(&metric::kValFrequencyLoss, frequency_loss_[run]);
   out.emplace_back(&metric::kValBitsPerChar, mean / std::log(2.0));
-  if (!bytes_.empty()) out.emplace_back(&metric::kValBitsPerByte, mean / std::log(2.0) / bytes_[bytes_.size() == 1 ? 0 : run]);
+  if (!bytes_.empty()) {
+    const std::size_t of = bytes_.size() == 1 ? 0 : run;
+    out.emplace_back(&metric::kValBitsPerByte, mean / std::log(2.0) / bytes_[of]);
+    out.emplace_back(&metric::kValGzipBitsPerByte, compressed_[of]);
+  }
   out.emplace_back(&metric::kValPerplexity, std::exp(mean));
   for (std::size_t m = 0; m < output_metrics().size() && shape_.target == Target::classes; ++m)
     out.emplace_back(&output_metrics()[m].row, sums.of_outputs[m] / static_cast<double>(sums.scored));

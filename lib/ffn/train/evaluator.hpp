@@ -22,7 +22,8 @@ class Evaluator {
   std::vector<double> baseline_;         ///< of Task::constant_answer(), one per run; none where the task has none
   std::vector<double> frequency_loss_;   ///< of Task::class_frequencies(), likewise
   std::vector<double> target_unit_;      ///< one per run
-  std::vector<double> bytes_;            ///< of a validated character; one per run, or one for all; none of tasks without text
+  std::vector<double> bytes_;            ///< of a validated token; one per run, or one for all; none of tasks without text
+  std::vector<double> compressed_;       ///< of Task::compressed(), likewise
   std::vector<double> target_variance_;  ///< mean over the targets' numbers; one per run, or one for all; none for classes
 };
 

@@ -351,13 +351,12 @@ bool TorchLearner::evaluate(const LiveRuns& live, std::vector<LossSums>& out, co
     const Tensor targets = validation_.targets.narrow(1, begin * length, count * length).index_select(0, rows);
     const Tensor outputs = pass(inputs, context).outputs;
     const auto loss = modules::compute_loss(measured_loss(run_loss_), outputs, targets);
-    const bool of_vectors = shape_.target == Target::vectors;
-    const Tensor squared_error =
-        of_vectors ? modules::compute_loss(MeanSquaredError(), outputs, targets).mean : torch::zeros_like(loss.mean);
+    const bool vectors = shape_.target == Target::vectors;
+    const Tensor squared_error = vectors ? modules::compute_loss(MeanSquaredError(), outputs, targets).mean : torch::zeros_like(loss.mean);
     const Tensor scored = loss.scored.to(torch::kFloat64);
     sums += torch::stack(
         {loss.mean.to(torch::kFloat64) * scored, loss.correct.to(torch::kFloat64), scored, squared_error.to(torch::kFloat64) * scored});
-    if (!of_vectors && !output_metrics().empty()) {
+    if (!vectors && !output_metrics().empty()) {
       const Tensor values = outputs.to(torch::kCPU, torch::kFloat32).contiguous(), labels = targets.cpu().contiguous();
       for (std::size_t run = 0; run < num_runs_; ++run) {
         const auto r = static_cast<std::int64_t>(run);

@@ -25,6 +25,13 @@ namespace fs = std::filesystem;
 
 namespace {
 
+std::function<void(LogLevel, const std::string&)>& log_sink() {
+  static std::function<void(LogLevel, const std::string&)> sink;
+  return sink;
+}
+
+#ifndef FFN_WITHOUT_TORCH
+
 // Never below the current directory, which anyone may have filled.
 fs::path engine_path() {
   const char* given = std::getenv("FFN_TRAIN_ENGINE");
@@ -43,9 +50,6 @@ fs::path engine_path() {
   for (const fs::path& candidate : {bin / "libffn_torch.so", bin.parent_path() / FFN_ENGINE_INSTALL_DIR / "libffn_torch.so"}) {
     if (fs::exists(candidate, error)) return candidate;
   }
-#ifdef FFN_WITHOUT_TORCH
-  throw SystemError("this ffn-train was built without LibTorch (FFN_WITH_TORCH=OFF)", "configure with -DFFN_WITH_TORCH=ON and build again");
-#endif
   throw SystemError("cannot find libffn_torch.so next to " + program.string(),
                     "rebuild or reinstall, or set FFN_TRAIN_ENGINE to the library's path");
 }
@@ -131,11 +135,6 @@ void* open_library(const fs::path& path) {
   return ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
 }
 
-std::function<void(LogLevel, const std::string&)>& log_sink() {
-  static std::function<void(LogLevel, const std::string&)> sink;
-  return sink;
-}
-
 LibTorch& open_engine() {
   set_up_environment();
   const fs::path path = engine_path();
@@ -153,13 +152,20 @@ LibTorch& open_engine() {
   return *engine;
 }
 
+#endif
+
 }  // namespace
 
 void log_libtorch_with(std::function<void(LogLevel, const std::string&)> log) { log_sink() = std::move(log); }
 
 LibTorch& load_libtorch() {
+#ifdef FFN_WITHOUT_TORCH
+  throw SystemError("this ffn-train was built without LibTorch (FFN_WITH_TORCH=OFF)",
+                    "build it from source with -DFFN_WITH_TORCH=ON; the cpu engine needs no LibTorch");
+#else
   static LibTorch& engine = open_engine();
   return engine;
+#endif
 }
 
 }  // namespace ffn

@@ -32,6 +32,32 @@ std::int64_t draw(const std::vector<float>& logits, const SampleRequest& request
   return order.back();
 }
 
+/// Passes characters on: tokens are some, or bytes, which wait until one is complete. Bytes that are no character count as U+FFFD.
+class Writer {
+ public:
+  Writer(const std::map<std::string, std::string>& metadata, const std::function<void(const std::string&)>& emit)
+      : alphabet_(alphabet_of(metadata)), of_bytes_(has_bytes_alphabet(metadata)), emit_(emit) {}
+
+  void write(std::int64_t id) {
+    const std::uint32_t token = alphabet_[static_cast<std::size_t>(id)];
+    if (!of_bytes_) return append_utf8(waiting_, token), finish();
+    const bool goes_on = (token & 0xC0) == 0x80;
+    if (!goes_on || waiting_.empty()) finish();
+    waiting_.push_back(static_cast<char>(token));
+    if (!first_invalid_utf8(waiting_) || waiting_.size() == 4) finish();
+  }
+  void finish() {
+    if (!waiting_.empty()) emit_(first_invalid_utf8(waiting_) ? "\uFFFD" : waiting_);
+    waiting_.clear();
+  }
+
+ private:
+  std::vector<std::uint32_t> alphabet_;
+  bool of_bytes_;
+  const std::function<void(const std::string&)>& emit_;
+  std::string waiting_;
+};
+
 }  // namespace
 
 void sample_text(const RunConfig& config, const TensorFile& weights, const SampleRequest& request,
@@ -44,7 +70,8 @@ void sample_text(const RunConfig& config, const TensorFile& weights, const Sampl
   // Without a prompt a line begins; a text without lines begins with its first character in order.
   const bool has_lines = std::binary_search(alphabet.begin(), alphabet.end(), std::uint32_t{'\n'});
   auto ids = request.prompt.empty() && !has_lines ? std::vector<std::int64_t>{0}
-                                                  : encode(request.prompt.empty() ? "\n" : request.prompt, alphabet, "the prompt");
+                                                  : encode(request.prompt.empty() ? "\n" : request.prompt, weights.metadata, "the prompt");
+  Writer writer(weights.metadata, emit);
   RandomStream random(sub_seed(static_cast<std::uint64_t>(request.seed), "sample"), 0);
   for (std::int64_t i = 0; i < request.length; ++i) {
     const auto window = std::min<std::int64_t>(shape.sequence_length, static_cast<std::int64_t>(ids.size()));
@@ -54,10 +81,9 @@ void sample_text(const RunConfig& config, const TensorFile& weights, const Sampl
     const auto outputs = network.outputs(last);
     const std::vector<float> logits(outputs.end() - shape.num_classes, outputs.end());
     ids.push_back(draw(logits, request, random.uniform()));
-    std::string piece;
-    append_utf8(piece, alphabet[static_cast<std::size_t>(ids.back())]);
-    emit(piece);
+    writer.write(ids.back());
   }
+  writer.finish();
 }
 
 }  // namespace ffn

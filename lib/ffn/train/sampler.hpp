@@ -7,7 +7,7 @@ struct SampleRequest {
   std::string prompt;
   double temperature = 1.0;   ///< 0 takes the most probable character
   std::int64_t top_k = 0;     ///< 0 keeps all
-  std::int64_t length = 200;  ///< characters to write
+  std::int64_t length = 200;  ///< tokens to write
   std::int64_t seed = 0;
 };
 

@@ -24,7 +24,7 @@ void require_size(const RunConfig& config, const TaskShape& shape, const TensorF
   if (needed <= 4 * held + kSmall) return;
   throw CheckpointError("the shapes of the weights do not fit the model: they hold " + std::to_string(held) +
                             " numbers, the config describes " + std::to_string(needed),
-                        "use the config.json that stands beside the weights");
+                        "build it from the config in the run.json beside the weights");
 }
 
 void require_finite(const TensorFile& weights) {
@@ -43,9 +43,14 @@ void require_finite(const TensorFile& weights) {
 
 }  // namespace
 
-std::vector<std::int64_t> encode(const std::string& text, const std::vector<std::uint32_t>& alphabet, const std::string& what) {
+std::vector<std::int64_t> encode(const std::string& text, const std::map<std::string, std::string>& metadata, const std::string& what) {
   if (const auto offset = first_invalid_utf8(text)) throw UsageError(what + " is not valid UTF-8 at byte " + std::to_string(*offset));
+  const auto alphabet = alphabet_of(metadata);
   std::vector<std::int64_t> ids;
+  if (has_bytes_alphabet(metadata)) {
+    for (const char c : text) ids.push_back(static_cast<unsigned char>(c));
+    return ids;
+  }
   for (const auto c : decode_utf8(text)) {
     const auto at = std::lower_bound(alphabet.begin(), alphabet.end(), c);
     if (at == alphabet.end() || *at != c) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,8 +13,9 @@
 
 namespace ffn {
 
-/// Token ids. Throws UsageError, naming `what`, for text that is not UTF-8 or has a character that was not trained.
-std::vector<std::int64_t> encode(const std::string& text, const std::vector<std::uint32_t>& alphabet, const std::string& what);
+/// Token ids, by the metadata of a text's weights. Throws UsageError, naming `what`, for text that is not UTF-8 or has a character that was
+/// not trained.
+std::vector<std::int64_t> encode(const std::string& text, const std::map<std::string, std::string>& metadata, const std::string& what);
 
 /// Throws CheckpointError for weights that are much smaller than the config asks for or not finite.
 /// RowLayout::import_row() finds all other differences.

@@ -295,7 +295,7 @@ VerifyResult compare(const RunConfig& config, const VerifyRequest& request, cons
     VerifiedParameter p;
     p.name = entry.name;
     p.gradient = difference(tried.gradient, judge.gradient, entry);
-    // Of a sum that cancels, as a layer's that starts at 0, later steps say how large its terms are.
+    // If a sum cancels, as in a layer that starts at 0, later steps say how large its terms are.
     p.gradient_unit = rounding * gradients.largest[i];
     p.weight_unit = one * largest(judge.weights, entry);
     for (const auto& side : rounded) {

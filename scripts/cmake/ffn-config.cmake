@@ -1,0 +1,11 @@
+# find_package(ffn): the target ffn::layers, which <ffn/layers.hpp> declares. LibTorch has to be the one that ffn-train was built with.
+include(CMakeFindDependencyMacro)
+if(NOT TARGET torch)
+  find_dependency(Torch)
+endif()
+if(NOT TARGET ffn::layers)
+  find_library(FFN_LAYERS_LIBRARY ffn_layers PATHS "${CMAKE_CURRENT_LIST_DIR}/../.." NO_DEFAULT_PATH REQUIRED)
+  find_path(FFN_LAYERS_INCLUDE ffn/layers.hpp PATHS "${CMAKE_CURRENT_LIST_DIR}/../../../include" "${CMAKE_CURRENT_LIST_DIR}/../../../../include" NO_DEFAULT_PATH REQUIRED)
+  add_library(ffn::layers SHARED IMPORTED)
+  set_target_properties(ffn::layers PROPERTIES IMPORTED_LOCATION "${FFN_LAYERS_LIBRARY}" INTERFACE_INCLUDE_DIRECTORIES "${FFN_LAYERS_INCLUDE}" INTERFACE_LINK_LIBRARIES torch)
+endif()

@@ -40,8 +40,9 @@ std::optional<UsageError> refusal_of(const Study& study, const Plan& plan, bool 
 
 std::string tuning_line(const Study& study, const PlanEstimate& e) {
   const auto& tune = *study.tune;
-  const std::size_t once = study.variants.size() * tune.num_points() * (tune.per_seed ? 5 : tune.seeds);
-  const std::size_t per_seed = study.variants.size() * tune.num_points() * study.seeds.size() * (tune.per_seed ? tune.seeds : 1);
+  const std::size_t tuned = study.variants.size() / tuning_stride(study);
+  const std::size_t once = tuned * tune.num_points() * (tune.per_seed ? 5 : tune.seeds);
+  const std::size_t per_seed = tuned * tune.num_points() * study.seeds.size() * (tune.per_seed ? tune.seeds : 1);
   return "tuned before: " + format_counted(e.tuning_runs, "run") + ", " + format_count(static_cast<std::int64_t>(e.tuning_pending)) +
          " to train (" + std::to_string(tune.num_points()) + " grid points for each variant and seed; " +
          (tune.per_seed ? "retune once, with 5 seeds: " + format_counted(once, "run")

@@ -261,6 +261,9 @@ Comparison compare_runs(std::vector<FoundRun> found, const CompareRequest& reque
       if (run != runs.end()) variant.name = run->label;
     }
   }
+  if (request.ladder) {
+    for (auto& run : runs) run.variant = name_without_size(run.variant, request.ladder->key);
+  }
   for (const auto& run : runs) out.runs.push_back({run.path, run.seed, run.summary ? seen_values(run.seed, *run.summary) : ""});
   auto varying = varying_keys(runs);
   refuse_mixed_tasks(runs, asked.by);
@@ -286,7 +289,7 @@ Comparison compare_runs(std::vector<FoundRun> found, const CompareRequest& reque
   out.alpha = asked.alpha;
   out.min_effect = asked.min_effect;
   if (!request.tuned) out.rate = rate_of_untuned(runs, varying, out.by);
-  const auto facet_by = facet_keys(runs, varying, out.by);
+  const auto facet_by = facet_keys(runs, varying, out.by, request.ladder ? request.ladder->key : "");
   name_keys_and_values(runs, facet_by, out);
   const auto values = values_from_reference(runs, asked.reference, out, request.in_given_order);
   out.reference = values[0];
@@ -340,6 +343,7 @@ Comparison compare_runs(std::vector<FoundRun> found, const CompareRequest& reque
   } else {
     show_medians_of_hits(out);
   }
+  add_ladder(cells, values, metric, request, out);
   if (asked.pairs == "best") keep_pairs_of_best(out);
   if (!out.over.empty()) note_crossed(out);
   add_notes(runs, varying, within, metric.is_time(), out);

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <iterator>
 #include <set>
-#include <utility>
+#include <tuple>
 
 #include "ffn/base/error.hpp"
 #include "ffn/base/suggest.hpp"
@@ -61,8 +61,11 @@ bool determines(const std::vector<FoundRun>& runs, const std::string& given, con
   return true;
 }
 
-std::vector<std::string> facet_keys(const std::vector<FoundRun>& runs, std::vector<std::string> varying, const std::string& by) {
-  const auto rank = [&](const std::string& key) { return std::pair(-static_cast<int>(num_values(runs, key)), !all_have(runs, key)); };
+std::vector<std::string> facet_keys(const std::vector<FoundRun>& runs, std::vector<std::string> varying, const std::string& by,
+                                    const std::string& first) {
+  const auto rank = [&](const std::string& key) {
+    return std::tuple(key != first, -static_cast<int>(num_values(runs, key)), !all_have(runs, key));
+  };
   std::stable_sort(varying.begin(), varying.end(), [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
   std::vector<std::string> out;
   for (const auto& key : varying) {

@@ -67,6 +67,7 @@ void StudyConfig::describe(FieldVisitor& v) {
           "first is the first seed"},
          *seeds, Shape::any);
   v.group({"sweep", "what varies"}, sweep);
+  v.optional_group({"ladder", "sizes at which every variant is trained: does the answer hold at larger ones?"}, ladder);
   v.json({"tune",
           "keys → values: each variant is compared at its own best values, chosen on other seeds. \"seeds\", \"metric\" (default: the "
           "compared metric) and \"retune\" control the tuning"},
@@ -96,11 +97,13 @@ void describe_document(FieldVisitor& v) {
 
 bool is_study(const Document& document) {
   const auto& tree = document.tree();
-  return tree.contains("seeds") || tree.contains("sweep") || tree.contains("tune") || has_command(document);
+  return tree.contains("seeds") || tree.contains("sweep") || tree.contains("ladder") || tree.contains("tune") || has_command(document);
 }
 
 namespace {
 
+using config_detail::at_every_size;
+using config_detail::check_ladder;
 using config_detail::Combination;
 using config_detail::Entry;
 using config_detail::Expansion;
@@ -111,6 +114,7 @@ using config_detail::refuse_shared_labels;
 using config_detail::refuse_unknown_parameters;
 using config_detail::refuse_what_changes_no_result;
 using config_detail::SharedProblems;
+using config_detail::SizedCombination;
 using config_detail::variant_name;
 using config_detail::where_written;
 
@@ -265,7 +269,8 @@ void check_tuning(const Study& study, const Document& common, const std::vector<
         "/seeds", "seed " + std::to_string(seed) + " is kept for tuning; those that judge are below " + std::to_string(kFirstTuningSeed));
     break;
   }
-  const std::size_t runs = combinations.size() * tune.num_points() * tune.seeds * (tune.per_seed ? study.seeds.size() : 1);
+  const std::size_t runs =
+      combinations.size() / tuning_stride(study) * tune.num_points() * tune.seeds * (tune.per_seed ? study.seeds.size() : 1);
   if (runs > kMaxRuns) expansion.problem("/tune", std::to_string(runs) + " runs to tune; a study has at most " + std::to_string(kMaxRuns));
   if (expansion.problems.size() > before) return;
   for (const auto& combination : combinations) {
@@ -289,7 +294,8 @@ void check_tuning(const Study& study, const Document& common, const std::vector<
 
 std::shared_ptr<const Document> common_of(Document document) {
   auto common = std::make_shared<Document>(std::move(document));
-  for (const char* key : {"$schema", "seeds", "sweep", "tune", "compare", "expect", "question", "source"}) common->tree().erase(key);
+  for (const char* key : {"$schema", "seeds", "sweep", "ladder", "tune", "compare", "expect", "question", "source"})
+    common->tree().erase(key);
   return common;
 }
 
@@ -304,12 +310,10 @@ RunConfig config_with(const Study& study, const std::vector<Assignment>& assignm
 
 namespace {
 
-void add_variants(Study& study, const std::vector<Combination>& combinations, const std::set<std::string>& keys, const std::string& source,
-                  Expansion& expansion, SharedProblems& problems) {
-  const auto names = expansion.variant_names(combinations, keys);
-  for (std::size_t i = 0; i < combinations.size(); ++i) {
-    const auto& combination = combinations[i];
-    Variant variant{names[i], {}, {}, {}};
+void add_variants(Study& study, const std::vector<SizedCombination>& sized, const std::string& source, Expansion& expansion,
+                  SharedProblems& problems) {
+  for (const auto& [combination, name, rung, rate_factor] : sized) {
+    Variant variant{name, {}, {}, rung, rate_factor};
     for (const auto& entry : combination) variant.assignments.push_back({entry.key, entry.value, entry.pointer});
     try {
       variant.config = read_run_config(with_assignments(*study.common, combination, expansion), source);
@@ -369,25 +373,37 @@ Study read_study(const Document& document, const std::string& source) {
       study.sequential_seeds ? study.sequential_seeds->seeds(SequentialSeeds::kFewest) : seed_list(*study.config.seeds, expansion);
   study.tune =
       read_tuning(*study.config.tune, [&](const std::string& pointer, const std::string& message) { expansion.problem(pointer, message); });
-  const auto combinations = expansion.combinations(study.config.sweep);
+  auto combinations = expansion.combinations(study.config.sweep);
   std::set<std::string> keys;
   for (const auto& combination : combinations) {
     for (const auto& assignment : combination) keys.insert(assignment.key);
   }
+  const std::size_t num_sizes = study.config.ladder ? study.config.ladder->num_sizes() : 1, num_variants = combinations.size() * num_sizes;
   refuse_what_changes_no_result(study, keys, expansion);
   refuse_shared_labels(study.config.sweep, run.label, combinations.size(), expansion);
   if (!is_command) refuse_both_widths(combinations, study.tune ? study.tune->axes : std::vector<TuningAxis>(), expansion);
   if (keys.count("seed")) expansion.problem("/sweep", "\"seed\" cannot be swept: seeds are replicates, set \"seeds\"");
   const std::size_t most_seeds = study.sequential_seeds ? study.sequential_seeds->max : study.seeds.size();
-  if (combinations.size() * most_seeds > kMaxRuns) {
-    expansion.problem("/seeds", std::to_string(combinations.size()) + " variants and " + std::to_string(most_seeds) + " seeds are " +
-                                    std::to_string(combinations.size() * most_seeds) + " runs; a study has at most " +
-                                    std::to_string(kMaxRuns));
+  if (num_variants * most_seeds > kMaxRuns) {
+    expansion.problem("/seeds", std::to_string(num_variants) + " variants and " + std::to_string(most_seeds) + " seeds are " +
+                                    std::to_string(num_variants * most_seeds) + " runs; a study has at most " + std::to_string(kMaxRuns));
     throw ConfigError(source, std::move(expansion.problems), "split it: several studies can be compared together");
   }
   study.common = common_of(base);
   SharedProblems of_variants;
-  add_variants(study, combinations, keys, source, expansion, of_variants);
+  const auto read = [&](const Combination& combination) -> std::optional<RunConfig> {
+    try {
+      return read_run_config(with_assignments(*study.common, combination, expansion), source);
+    } catch (const ConfigError& error) {
+      for (const auto& problem : error.problems())
+        of_variants.add(where_written(problem, combination, expansion.document), variant_name(combination, keys));
+      return std::nullopt;
+    }
+  };
+  const auto sized = at_every_size(study, combinations, keys, read, expansion);
+  combinations.clear();
+  for (const auto& one : sized) combinations.push_back(one.combination);
+  add_variants(study, sized, source, expansion, of_variants);
   if (study.tune) check_tuning(study, *study.common, combinations, keys, source, expansion, of_variants);
   if (study.tune && study.tune->metric.empty()) study.tune->metric = tuning_metric(judged_metric(study));
   of_variants.move_to(expansion.problems, combinations.size());
@@ -395,6 +411,7 @@ Study read_study(const Document& document, const std::string& source) {
   if (!is_command && expansion.problems.empty()) refuse_keys_of_no_variant(study, base, keys, expansion);
   if (is_command) check_metric_of_command(study, *run.command, expansion);
   else check_metric(study, expansion);
+  if (!is_command) check_ladder(study, expansion);
   if (study.sequential_seeds && combinations.size() == 1)
     expansion.problem("/seeds", "one variant has nothing to decide; sweep a key, or give a number of seeds");
   if (study.sequential_seeds && !study.config.compare.over.empty())

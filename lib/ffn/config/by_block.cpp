@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "ffn/base/json_document.hpp"
-#include "ffn/base/suggest.hpp"
+#include "ffn/base/text.hpp"
 #include "ffn/formula/activation_formula.hpp"
 
 namespace ffn {

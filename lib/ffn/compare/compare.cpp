@@ -258,7 +258,11 @@ Comparison compare_runs(std::vector<FoundRun> found, const CompareRequest& reque
     for (auto& variant : out.tuned->variants) {
       const auto run =
           std::find_if(runs.begin(), runs.end(), [&](const FoundRun& r) { return r.variant == variant.name && !r.label.empty(); });
-      if (run != runs.end()) variant.name = run->label;
+      if (run == runs.end()) continue;
+      const std::string whole = variant.name;
+      variant.name = run->label;
+      const std::size_t of_size = request.ladder ? name_without_size(whole, request.ladder->key).size() : whole.size();
+      if (of_size < whole.size()) variant.name += ", " + whole.substr(of_size + 1);
     }
   }
   if (request.ladder) {

@@ -224,7 +224,8 @@ void add_law(const stats::Ladder& ladder, const LadderRuns& all, const LadderCon
   std::vector<std::string> sizes;
   for (const auto& size : out.sizes) sizes.push_back(size.value);
   out.no_law = reason_against(all, sizes, config, c);
-  if (!config.floor && ladder[0].size() < 3) out.no_law = "a law with a fitted floor needs 3 sizes; add some, or give ladder.floor";
+  if (out.no_law.empty() && !config.floor && ladder[0].size() < 3)
+    out.no_law = "a law with a fitted floor needs 3 sizes; add some, or give ladder.floor";
   double smallest = INFINITY;
   for (const auto& rungs : ladder)
     for (const auto& rung : rungs)
@@ -244,7 +245,7 @@ void add_law(const stats::Ladder& ladder, const LadderRuns& all, const LadderCon
   fit.resamples = std::min(resamples, kResamples);
   add_predictions(ladder, ladder[0].size() - config.num_held_out(), fit, out);
   if (const auto names = other_exponents(ladder, law, options, c, out); !names.empty()) {
-    out.no_projection = "losses fall at another rate with " + join(names, " and ");
+    if (out.no_projection.empty()) out.no_projection = "losses fall at another rate with " + join(names, " and ");
     return;  // no multiplier serves all sizes
   }
   add_multipliers(ladder, all, fit, out);
@@ -268,6 +269,7 @@ void add_ladder(const std::vector<Cell>& cells, const std::vector<std::string>& 
   LadderAnswer answer;
   answer.key = config.key;
   answer.num_seeds = all.seeds.size();
+  if (out.tuned) answer.tuned_at = config.tuned_at;
   const auto ladder = losses_of(all, metric);
   std::vector<double> sizes;
   for (std::size_t k = 0; k < cells.size(); ++k) {

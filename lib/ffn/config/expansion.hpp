@@ -49,6 +49,7 @@ struct SizedCombination {
   Combination combination;
   std::string name;
   std::size_t rung;
+  std::string size;    ///< "d_model=48"; empty without a ladder
   double rate_factor;  ///< what a rate of the smallest size is multiplied by
 };
 

@@ -210,8 +210,8 @@ std::vector<SizedCombination> at_every_size(const Study& study, const std::vecto
       const auto& [entries, rate_factor] = rungs[r];
       Combination all = swept[i];
       all.insert(all.end(), entries.begin(), entries.end());
-      out.push_back(
-          {std::move(all), names[i] + (entries.empty() ? "" : "+" + variant_name({entries[0]}, {entries[0].key})), r, rate_factor});
+      const std::string size = entries.empty() ? "" : variant_name({entries[0]}, {entries[0].key});
+      out.push_back({std::move(all), names[i] + (size.empty() ? "" : "+" + size), r, size, rate_factor});
     }
   return out;
 }

@@ -312,8 +312,8 @@ namespace {
 
 void add_variants(Study& study, const std::vector<SizedCombination>& sized, const std::string& source, Expansion& expansion,
                   SharedProblems& problems) {
-  for (const auto& [combination, name, rung, rate_factor] : sized) {
-    Variant variant{name, {}, {}, rung, rate_factor};
+  for (const auto& [combination, name, rung, size, rate_factor] : sized) {
+    Variant variant{name, {}, {}, rung, size, rate_factor};
     for (const auto& entry : combination) variant.assignments.push_back({entry.key, entry.value, entry.pointer});
     try {
       variant.config = read_run_config(with_assignments(*study.common, combination, expansion), source);
@@ -375,10 +375,9 @@ Study read_study(const Document& document, const std::string& source) {
       read_tuning(*study.config.tune, [&](const std::string& pointer, const std::string& message) { expansion.problem(pointer, message); });
   auto combinations = expansion.combinations(study.config.sweep);
   std::set<std::string> keys;
-  for (const auto& combination : combinations) {
+  for (const auto& combination : combinations)
     for (const auto& assignment : combination) keys.insert(assignment.key);
-  }
-  const std::size_t num_sizes = study.config.ladder ? study.config.ladder->num_sizes() : 1, num_variants = combinations.size() * num_sizes;
+  const std::size_t num_variants = combinations.size() * (study.config.ladder ? study.config.ladder->num_sizes() : 1);
   refuse_what_changes_no_result(study, keys, expansion);
   refuse_shared_labels(study.config.sweep, run.label, combinations.size(), expansion);
   if (!is_command) refuse_both_widths(combinations, study.tune ? study.tune->axes : std::vector<TuningAxis>(), expansion);

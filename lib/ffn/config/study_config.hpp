@@ -61,11 +61,12 @@ struct Variant {
   std::vector<Assignment> assignments;  ///< what differs from the base, in the order of the axes
   RunConfig config;                     ///< with seed 0
   std::size_t rung = 0;                 ///< index of its size on the study's ladder
+  std::string size = {};                ///< "d_model=48" on a ladder
   double rate_factor = 1;               ///< what a rate of the ladder's smallest size is multiplied by here
   std::vector<RunConfig> of_seed = {};  ///< one per seed of the study where each was tuned for itself; else empty
 
   /// Name for people.
-  const std::string& shown() const { return config.label.empty() ? name : config.label; }
+  std::string shown() const { return config.label.empty() ? name : config.label + (size.empty() ? "" : ", " + size); }
 };
 
 struct Study {

@@ -123,7 +123,11 @@ std::string ladder_sentences(const Comparison& c) {
   for (std::size_t k = 0; k + 1 < ladder.sizes.size(); ++k)
     accuracy.push_back(accuracy_text(ladder.sizes[k].accuracy) + " at " + size_name(c, k));
   return " From " + key_and_value(c, ladder.key, ladder.sizes.front().value) + " to " + size_name(c, ladder.sizes.size() - 1) + ": " +
-         join(parts, "; ") + ". Pairs in the order of the largest size: " + join(accuracy) + "." + law_sentences(c);
+         join(parts, "; ") + "." +
+         (ladder.tuned_at.empty()     ? ""
+          : ladder.tuned_at == "each" ? " Tuned at each size."
+                                      : " Tuned at " + size_name(c, 0) + ", rates at the other sizes by the rule.") +
+         " Pairs in the order of the largest size: " + join(accuracy) + "." + law_sentences(c);
 }
 
 std::vector<LadderTable> ladder_tables(const Comparison& c) {

@@ -271,6 +271,7 @@ class ConfigTest(CommandTest):
             self.write("data", "not executable")
             self.refused(reason, engine=engine)
         self.refused('engine.metrics has no "lose"; did you mean "loss"?', compare={"metric": "lose"})
+        self.refused("/ladder: a ladder goes by parameters", ladder={"key": "depth", "values": [1, 2]}, depth=1, engine={"command": ["./train.sh", "{act}", "{seed}", "{depth}"]})
         self.refused("--fast-dev-run counts steps", "--fast-dev-run")
         self.refused("--budget needs a short probe", "--budget", "1m")
         self.refused("/compute", "--engine", "cpu")

@@ -163,8 +163,8 @@ std::vector<std::string> CommandConfig::program_files() const {
 bool has_command(const Document& document) { return document.tree().contains("engine"); }
 
 JsonValue take_free_keys(Document& document) {
-  static const std::set<std::string> kOwn{"$schema", "name", "label",   "seed",     "keep",   "engine", "seeds",
-                                          "sweep",   "tune", "compare", "question", "source", "expect"};
+  static const std::set<std::string> kOwn{"$schema", "name",   "label", "seed",    "keep",     "engine", "seeds",
+                                          "sweep",   "ladder", "tune",  "compare", "question", "source", "expect"};
   Json free = Json::object(), own = Json::object();
   for (const auto& item : document.tree().items()) (kOwn.count(item.key()) > 0 ? own : free)[item.key()] = item.value();
   document.tree() = std::move(own);

@@ -411,6 +411,8 @@ Study read_study(const Document& document, const std::string& source) {
   if (is_command) check_metric_of_command(study, *run.command, expansion);
   else check_metric(study, expansion);
   if (!is_command) check_ladder(study, expansion);
+  else if (study.config.ladder)
+    expansion.problem("/ladder", "a ladder goes by parameters, and how many a program's model has is not known; sweep its key");
   if (study.sequential_seeds && combinations.size() == 1)
     expansion.problem("/seeds", "one variant has nothing to decide; sweep a key, or give a number of seeds");
   if (study.sequential_seeds && !study.config.compare.over.empty())

@@ -58,7 +58,7 @@ class Ladder(ProgramTest):
                 if variant["multiplier"]:
                     self.assertAlmostEqual(math.log(variant["multiplier"]["value"]), (law["log_scale"][0] - law["log_scale"][i]) / law["exponent"], places=6)
         else:
-            self.assertTrue(ladder["no_law"])
+            self.assertTrue(ladder["no_projection"])
         self.ok("report", "runs/climb")
         page = (self.tmp / "runs/climb/report.html").read_text()
         self.assertIn("ladder-law", page)

@@ -43,8 +43,9 @@ void add_runs(std::vector<FoundRun>& runs, const std::string& activation, const 
       run.flops_per_token = static_cast<std::int64_t>(width * width);
       const double compute = 3 * width * width * kTokens * static_cast<double>(made.steps);
       // The seed's luck differs from size to size, so that a size says something of its own; each variant has a little noise.
-      const double luck = .001 * std::sin(1.0 + 7.0 * static_cast<double>(seed) + 3.0 * static_cast<double>(k)) +
-                          made.noise * std::sin(static_cast<double>(activation.size()) * static_cast<double>(seed + 1) + static_cast<double>(k));
+      const double luck =
+          .001 * std::sin(1.0 + 7.0 * static_cast<double>(seed) + 3.0 * static_cast<double>(k)) +
+          made.noise * std::sin(static_cast<double>(activation.size()) * static_cast<double>(seed + 1) + static_cast<double>(k));
       const double loss = (.9 + made.scale * std::pow(compute / 1e10, -made.exponent)) * std::exp(luck) * (k == 3 ? made.bend : 1);
       run.summary = RunSummary();
       run.summary->train_seconds = seconds;
@@ -112,6 +113,7 @@ TEST_CASE("curves that cross reverse between two sizes and have no common multip
   CHECK(comparison.ladder->sizes.at(1).accuracy.num_agreeing == 0);
   CHECK(comparison.ladder->sizes.at(2).accuracy.num_agreeing == 1);
   CHECK_THAT(comparison.ladder->no_projection, ContainsSubstring("losses fall at another rate with relu2"));
+  CHECK_FALSE(comparison.ladder->law);
   CHECK_FALSE(comparison.ladder->variants.at(1).multiplier);
 }
 

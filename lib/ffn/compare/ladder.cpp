@@ -67,7 +67,7 @@ stats::Ladder losses_of(const LadderRuns& all, const Metric& metric) {
   for (const auto& of_value : all.runs) {
     out.emplace_back();
     for (const auto& runs : of_value) {
-      stats::Rung rung{training_flops(*runs.begin()->second), {}};
+      stats::Rung rung{std::max(1.0, training_flops(*runs.begin()->second)), {}};
       for (const auto seed : all.seeds) rung.losses.push_back(*outcome_of(*runs.at(seed), metric));
       out.back().push_back(std::move(rung));
     }
@@ -75,7 +75,7 @@ stats::Ladder losses_of(const LadderRuns& all, const Metric& metric) {
   return out;
 }
 
-stats::Ladder part_of(const stats::Ladder& ladder, std::size_t num_sizes) {
+stats::Ladder first_sizes(const stats::Ladder& ladder, std::size_t num_sizes) {
   stats::Ladder out;
   for (const auto& rungs : ladder) out.emplace_back(rungs.begin(), rungs.begin() + static_cast<std::ptrdiff_t>(num_sizes));
   return out;
@@ -119,6 +119,7 @@ std::string reason_against(const LadderRuns& all, const std::vector<std::string>
   for (std::size_t k = 0; k < sizes.size(); ++k) {
     const FoundRun& run = *all.runs[0][k].at(all.seeds[0]);
     const std::string at = "at " + config.key + " " + sizes[k];
+    if (!(training_flops(run) > 0)) return "the FLOPs of these runs are not known";
     std::size_t at_ceiling = 0;
     for (const auto seed : all.seeds) {
       const auto accuracy = logged_value(*all.runs[0][k].at(seed)->summary, metric::kValAccuracy.name);
@@ -198,7 +199,7 @@ void add_predictions(const stats::Ladder& ladder, std::size_t num_fitted, stats:
       compute.push_back(rungs[k].compute);
       there.push_back(rungs[k]);
     }
-    const auto predicted = stats::predictions(part_of(ladder, num_fitted), compute, &there, options);
+    const auto predicted = stats::predictions(first_sizes(ladder, num_fitted), compute, &there, options);
     for (std::size_t v = 0; v < ladder.size(); ++v) {
       auto& variant = out.variants[v];
       variant.predicted.push_back(predicted[v]);
@@ -246,7 +247,8 @@ void add_law(const stats::Ladder& ladder, const LadderRuns& all, const LadderCon
   add_predictions(ladder, ladder[0].size() - config.num_held_out(), fit, out);
   if (const auto names = other_exponents(ladder, law, options, c, out); !names.empty()) {
     if (out.no_projection.empty()) out.no_projection = "losses fall at another rate with " + join(names, " and ");
-    return;  // no multiplier serves all sizes
+    out.law.reset();  // no multiplier serves all sizes
+    return;
   }
   add_multipliers(ladder, all, fit, out);
   if (out.no_projection.empty()) add_projection(ladder, fit, out);

@@ -36,7 +36,7 @@ struct LadderAnswer {
   std::size_t num_seeds = 0;  ///< with a loss of every variant at every size: all of this is of them
   std::vector<Size> sizes;
   std::vector<Variant> variants;      ///< the reference first
-  std::optional<stats::LossLaw> law;  ///< of all sizes
+  std::optional<stats::LossLaw> law;  ///< of all sizes; none where exponents differ
   std::string no_law;                 ///< why there is none
   std::string no_projection;          ///< why it is not followed beyond the largest size; empty where it is
   double projected_compute = 0;

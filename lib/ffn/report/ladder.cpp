@@ -75,9 +75,9 @@ std::string variant_sentence(const LadderAnswer::Variant& variant, const Compari
          trend(variant, c, sure);
 }
 
-std::string number(double x) { return format_significant(x, 4); }
+std::string four_digits(double x) { return format_significant(x, 4); }
 
-std::string with_interval(const stats::Estimate& e, int digits) {
+std::string estimate_text(const stats::Estimate& e, int digits) {
   const auto text = [&](double x) { return std::isfinite(x) ? format_significant(x, digits) : "∞"; };
   return text(e.value) + " [" + text(e.interval.low) + ", " + text(e.interval.high) + "]";
 }
@@ -89,15 +89,15 @@ std::string law_sentences(const Comparison& c) {
   std::vector<std::string> speeds;
   for (const auto& variant : ladder.variants)
     if (variant.multiplier)
-      speeds.push_back(answer_detail::name_of(c, variant.value) + " " + with_interval(*variant.multiplier, 3) +
-                       (variant.speedup ? ", in time " + with_interval(*variant.speedup, 3) : ""));
+      speeds.push_back(answer_detail::name_of(c, variant.value) + " " + estimate_text(*variant.multiplier, 3) +
+                       (variant.speedup ? ", in time " + estimate_text(*variant.speedup, 3) : ""));
   if (!speeds.empty())
     text +=
         " For the same " + c.metric + " " + shown_value(c, c.reference) + " needs this many times the compute: " + join(speeds, "; ") + ".";
   if (!ladder.no_projection.empty()) return text + " No projection: " + ladder.no_projection + ".";
   std::vector<std::string> projected;
   for (const auto& variant : ladder.variants)
-    projected.push_back(answer_detail::name_of(c, variant.value) + " " + with_interval(*variant.projected, 4));
+    projected.push_back(answer_detail::name_of(c, variant.value) + " " + estimate_text(*variant.projected, 4));
   return text + " The law predicted the held-out size; at " + format_short(stats::kFarthestProjection) +
          " times the largest compute it gives " + join(projected) + ".";
 }
@@ -162,11 +162,11 @@ std::vector<LadderTable> ladder_tables(const Comparison& c) {
                (std::isfinite(high - low) ? " [" + percent_of(low) + ", " + percent_of(high) + "]" : "") +
                (variant.is_slope_sure ? ", sure" : "");
     }
-    if (variant.multiplier) row[2] = with_interval(*variant.multiplier, 3);
-    if (variant.speedup) row[3] = with_interval(*variant.speedup, 3);
+    if (variant.multiplier) row[2] = estimate_text(*variant.multiplier, 3);
+    if (variant.speedup) row[3] = estimate_text(*variant.speedup, 3);
     for (std::size_t k = 0; k < variant.predicted.size(); ++k) {
-      row.push_back(with_interval(variant.predicted[k], 4));
-      row.push_back(number(variant.measured[k]));
+      row.push_back(estimate_text(variant.predicted[k], 4));
+      row.push_back(four_digits(variant.measured[k]));
     }
     variants.add_row(row);
   }
@@ -174,8 +174,8 @@ std::vector<LadderTable> ladder_tables(const Comparison& c) {
                         "; multiplier: how many times the compute the reference needs for the same loss; speedup: the same in time, by the "
                         "runs' own seconds at the largest size";
   if (ladder.law)
-    caption += "\nlaw: " + c.metric + " = " + number(ladder.law->floor) + (ladder.law->is_floor_given ? " (given)" : " (fitted)") +
-               " + A · FLOPs^−" + number(ladder.law->exponent);
+    caption += "\nlaw: " + c.metric + " = " + four_digits(ladder.law->floor) + (ladder.law->is_floor_given ? " (given)" : " (fitted)") +
+               " + A · FLOPs^−" + four_digits(ladder.law->exponent);
   return {{"pairs that a size decides as the largest does; the interval is of the pairs that share no variant", sizes},
           {caption, variants}};
 }

@@ -99,7 +99,7 @@ TEST_CASE("sizes on a law give multiplier, speedup and a projection", "[ladder]"
 }
 
 TEST_CASE("a held-out size beside the law forbids the projection", "[ladder]") {
-  const auto comparison = answer({1, .2, 1.05}, {1.02, .2, 1.05, .5, "text", 100'000, .003});
+  const auto comparison = answer({1, .2, 1.05}, {1.02, .2, 1.05, .5, "text", 100'000, .01});
   CHECK(comparison.ladder->no_projection == "the sizes do not lie on a law");
   CHECK_FALSE(comparison.ladder->variants.at(1).projected);
   CHECK(comparison.ladder->variants.at(1).multiplier);

@@ -121,7 +121,8 @@ Json plan_json(const Study& study, const PlanEstimate& e, const Power& power) {
 
 std::string ffn_width(const RunConfig& config) {
   const FfnSize* size = size_of(config.model.ffn);
-  return size ? format_count(size->hidden_width(config.model.d_model)) : "-";
+  return size && config.model.block_expansion->empty() ? format_count(size->hidden_width(config.model.d_model))
+                                                       : config.model.widths_text();
 }
 
 Table variants_table(const std::vector<PlanLine>& lines) {

@@ -143,7 +143,7 @@ void resample(const LogLadder& ladder, const LadderOptions& options, const Stati
 double reach_of(const std::vector<double>& resamples, std::size_t num_seeds, double level) {
   const bool finite = std::all_of(resamples.begin(), resamples.end(), [](double x) { return std::isfinite(x); });
   if (num_seeds < 2 || !finite) return detail::kInfinity;
-  const double seeds = static_cast<double>(num_seeds);
+  const auto seeds = static_cast<double>(num_seeds);
   return detail::critical_t_of_seeds(num_seeds, (1 - level) / 2) * standard_deviation(resamples) * std::sqrt(seeds / (seeds - 1));
 }
 
@@ -279,7 +279,8 @@ DecisionAccuracy decision_accuracy(const Ladder& ladder, std::size_t size, doubl
     for (std::size_t b = a + 1; b < means.size(); ++b, ++out.num_pairs)
       out.num_agreeing += order(a, b, size) == order(a, b, logs.num_sizes() - 1);
   if (out.num_pairs == 0) return out;
-  const double n = static_cast<double>(means.size() / 2), z = detail::normal_quantile((1 + level) / 2);
+  const std::size_t num_disjoint = means.size() / 2;
+  const double n = static_cast<double>(num_disjoint), z = detail::normal_quantile((1 + level) / 2);
   const double share = static_cast<double>(out.num_agreeing) / static_cast<double>(out.num_pairs);
   const double centre = share + z * z / (2 * n), reach = z * std::sqrt(share * (1 - share) / n + z * z / (4 * n * n));
   out.interval = {(centre - reach) / (1 + z * z / n), (centre + reach) / (1 + z * z / n), level};

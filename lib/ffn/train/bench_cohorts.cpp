@@ -13,7 +13,7 @@ namespace ffn {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using BenchClock = std::chrono::steady_clock;
 
 double resident_bytes() {
 #if defined(__GLIBC__)
@@ -61,9 +61,9 @@ void bench_cohorts(const BenchRequest& request, const std::vector<BenchRun>& riv
     for (std::size_t round = 0; round < kRounds; ++round) {
       for (std::size_t i = 0; i < rivals.size(); ++i) {
         MemoryWatch watch(request);
-        const auto start = Clock::now();
+        const auto start = BenchClock::now();
         training_engine().train(cohorts[i], watch);
-        found[i].push_back(std::chrono::duration<double>(Clock::now() - start).count());
+        found[i].push_back(std::chrono::duration<double>(BenchClock::now() - start).count());
         if (round > 0) held[i] = std::max(held[i], watch.held());  // the first also takes what a process takes once
         if (request.stop && request.stop()) return;
       }

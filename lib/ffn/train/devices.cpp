@@ -17,7 +17,7 @@ namespace {
 class Nvml {
  public:
 #ifdef FFN_WITHOUT_TORCH  // nothing here runs on a GPU, and a static program opens no library
-  Nvml() : library_(nullptr) {}
+  Nvml() = default;
 #else
   Nvml() : library_(::dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL)) {}
 #endif
@@ -58,7 +58,7 @@ class Nvml {
   F find(const char* symbol) const {
     return library_ ? reinterpret_cast<F>(::dlsym(library_, symbol)) : nullptr;
   }
-  void* library_;
+  void* library_ = nullptr;
 };
 
 // CUDA_VISIBLE_DEVICES as a list of numbers picks and orders; a list of identifiers is only counted. (CUDA numbers the fastest

@@ -4,8 +4,8 @@
 #include <chrono>
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <regex>
 
+#include "ffn/base/duration.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/store/log.hpp"
 #include "ffn/store/study_file.hpp"
@@ -64,15 +64,9 @@ std::string affordable_line(const AffordableSeeds& f, const Study& study) {
 }  // namespace
 
 double budget_seconds(const std::string& text) {
-  static const std::regex form("(?:([0-9.]+)d)?(?:([0-9.]+)h)?(?:([0-9.]+)m)?(?:([0-9.]+)s)?");
-  std::smatch parts;
-  double seconds = 0;
-  if (std::regex_match(text, parts, form)) {
-    constexpr double kSeconds[] = {86400, 3600, 60, 1};
-    for (std::size_t i = 0; i < 4; ++i) seconds += kSeconds[i] * std::atof(parts[i + 1].str().c_str());
-  }
-  if (!(seconds > 0)) throw UsageError("--budget: '" + text + "' is no time", "write it as in 90s, 30m, 1h, 2h30m or 1d");
-  return seconds;
+  const auto seconds = seconds_in(text);
+  if (!seconds) throw UsageError("--budget: '" + text + "' is no time", "write it as in 90s, 30m, 1h, 2h30m or 1d");
+  return *seconds;
 }
 
 AffordableSeeds affordable_seeds(const Document& document, const Study& study, double budget, const CommonOptions& common) {
@@ -109,6 +103,9 @@ std::string affordable_text(const AffordableSeeds& f, const Study& study) {
 }
 
 std::string keeps_seeds(const Document& document, const std::string& name, const CommonOptions& common) {
+  if (has_command(document))
+    throw UsageError("--budget needs a short probe of each run, and a program has none",
+                     "give a number of seeds; engine.timeout bounds a run");
   const Json seeds = document.tree().value("seeds", Json(1));
   if (!seeds.is_number() || document.origin("/seeds").is_override())
     throw UsageError(

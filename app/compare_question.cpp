@@ -35,7 +35,10 @@ void ask_study(const std::filesystem::path& directory, const CompareQuestion& op
   }
   if (!study) return;
   request.in_given_order = !options.all;
-  if (!options.all) request.tuned = study->tuned;
+  if (!options.all) {
+    request.tuned = study->tuned;
+    request.ladder = read_ladder(*study->document, directory.string());
+  }
   const auto& own = study->compare;
   if (asked.by.empty()) {
     asked.by = own.by;

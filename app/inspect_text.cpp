@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iostream>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "ffn/base/shell.hpp"
@@ -208,11 +209,13 @@ std::string layer_text(const ModelConfig& model) {
   const FfnSize* size = size_of(model.ffn);
   if (!size) return std::string(kind);
   const auto* moe = std::get_if<MoeConfig>(&model.ffn);
-  const std::string d = std::to_string(model.d_model), f = std::to_string(size->hidden_width(model.d_model));
+  const std::string d = std::to_string(model.d_model), f = model.widths_text();
   const FormulaText* formula = formula_of(model.ffn);
   const std::string trained = formula ? formula->written_from->value("activation", "") : "";
   const bool has_none = formula && trained.empty() && !formula->calls_phi();
-  return std::string(kind) + " " + d + " → " + f + " → " + d + (has_none ? "" : ", " + (trained.empty() ? size->activation : trained)) +
+  std::string activation = trained.empty() ? size->activation : trained;
+  if (!model.block_activation->empty()) activation = join(model.block_activation->get<std::vector<std::string>>());
+  return std::string(kind) + " " + d + " → " + f + " → " + d + (has_none ? "" : ", " + activation) +
          (moe ? ", top " + std::to_string(moe->top_k) + " of " + std::to_string(moe->num_experts) + " experts" : "");
 }
 
@@ -221,7 +224,8 @@ void print_inspection(const Inspection& i, const std::string& run, const ModelCo
                   "\nShown to it: " + i.inputs.source + "\n");
   for (const auto& note : i.notes) print_paragraph("note: " + note);
   if (i.surface) print_surface(*i.surface, common);
-  const bool any_hidden = std::any_of(i.blocks.begin(), i.blocks.end(), [](const BlockReport& block) { return !block.hidden.empty(); });
+  const std::size_t first_block = first_hidden_layer(i);
+  const bool any_hidden = first_block < i.blocks.size();
   if (any_hidden) {
     print_layers(i, common);
     print_gates(i, common);
@@ -233,9 +237,9 @@ void print_inspection(const Inspection& i, const std::string& run, const ModelCo
   print_attention(i, common);
   if (!any_hidden) return;
   const std::string command = "ffn-train inspect " + shell_word(run);
-  const auto first = strongest_writers(i.blocks[0].hidden[0], 1);
+  const auto first = strongest_writers(i.blocks[first_block].hidden[0], 1);
   std::cout << "\n"
-            << sentence_and_command("one neuron with what it fires on:", command + " --neuron " + neuron_name(i, 0, 0, first[0]),
+            << sentence_and_command("one neuron with what it fires on:", command + " --neuron " + neuron_name(i, first_block, 0, first[0]),
                                     STDOUT_FILENO)
             << "\n"
             << sentence_and_command("with pictures:", command + " -o page.html", STDOUT_FILENO) << "\n";

@@ -147,7 +147,16 @@ RunDirectory named_run(const std::string& path) {
   throw UsageError("there are several runs in " + path, "name one of them, for example " + found[0].string());
 }
 
+void refuse_program(const Document& document, const char* command) {
+  if (has_command(document))
+    throw UsageError(std::string(command) + " is about networks of ffn-train, and this config runs a program (engine.command)",
+                     "compare, report, curves, runs and export work on its results");
+}
+
 RunConfig trained_config(const RunDirectory& directory, const fs::path& weights) {
+  if (const auto record = read_record(directory.path()); record && record->config->contains("engine"))
+    throw UsageError(directory.path().string() + " is a run of another program (engine.command): ffn-train has no weights of it",
+                     "what the program left is in " + directory.output_path().string());
   return config_of(require_trained(directory, weights), directory);
 }
 

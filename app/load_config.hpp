@@ -29,6 +29,9 @@ bool names_config(const std::string& config);
 /// The config, its bases and the overrides.
 Document load_with_overrides(const std::string& config, const std::vector<std::string>& overrides);
 
+/// Throws UsageError for a config of another program's runs: what `command` looks at is not known of them.
+void refuse_program(const Document& document, const char* command);
+
 /// The run that is named; of a directory that is none, the one run below it. Throws UsageError where there is none or there are several,
 /// naming one.
 RunDirectory named_run(const std::string& path);

@@ -17,6 +17,11 @@ namespace ffn::app {
 PlanEstimate counted(const Plan& plan, std::size_t jobs) {
   PlanEstimate out;
   for (const auto& variant : plan.study.variants) {
+    if (variant.config.command) {
+      out.lines.push_back({&variant, {}});
+      out.lines.back().bytes = disk_bytes(variant.config, {});
+      continue;
+    }
     const auto& train = variant.config.train;
     const auto shape = task_shape(variant.config.task);
     PlanLine line{&variant, model_cost(variant.config.model, shape)};

@@ -20,7 +20,7 @@ inspect::SurfacePanel panel_of(const std::string& title, const GroupResult& grou
   inspect::SurfacePanel panel{title, {}, {}};
   for (const auto& run : group.runs) {
     if (panel.surfaces.size() == kMostSeeds) break;
-    if (run.files.empty()) continue;
+    if (run.files.count("model.safetensors") == 0) continue;
     const RunDirectory directory(run.path);
     try {
       const auto config = trained_config(directory, directory.weights_path());

@@ -37,6 +37,9 @@ std::string layer_name(const Variant& variant) {
   return values.empty() || !variant.config.label.empty() ? variant.shown() : join(values, " ");
 }
 
+// In steps; of a program, which has none that are known, in runs.
+std::int64_t length_of(const RunConfig& config) { return config.command ? 1 : config.train.steps; }
+
 std::string grid_text(const TuningConfig& tune) {
   std::vector<std::string> parts;
   for (const auto& axis : tune.axes) {
@@ -77,6 +80,9 @@ void StudyDisplay::interim_analysis(const Comparison& c, std::size_t seeds) {
 
 void StudyDisplay::say_how_it_trains(const Plan& plan, const std::vector<std::size_t>& runs, const std::vector<Progress>& found) {
   if (!has_said_how_) {
+    if (plan.runs[0].config.command)
+      log_info("engine: command, " + format_counted(std::min(job_count(common_.jobs, plan.study), runs.size()), "run") +
+               " at a time (-j N runs N)");
     for (const auto& share : engine_shares(plan.study)) (share.engine == "cpu" ? log_debug : log_info)(engine_line(share));
     if (const auto few = few_workers_line(common_, plan.study); !few.empty()) log_info(few);
   }
@@ -109,10 +115,11 @@ void StudyDisplay::training(const Plan& plan, const std::vector<std::size_t>& ru
   shown_.emplace(Shown{plan, nullptr});
   std::int64_t total = 0;
   for (const auto i : runs) {
-    total += plan.runs[i].config.train.steps;
-    if (found[i] == Progress::finished) shown_->done_steps += plan.runs[i].config.train.steps;
+    total += length_of(plan.runs[i].config);
+    if (found[i] == Progress::finished) shown_->done_steps += length_of(plan.runs[i].config);
   }
-  const auto options = progress_options(plan.study.name, total, common_);
+  auto options = progress_options(plan.study.name, total, common_);
+  if (plan.runs[0].config.command) options.unit = "run";
   shown_->animate = options.animate;
   shown_->bar = std::make_unique<ProgressBar>(options);
   set_up_log(log_options(common_.verbosity, color_enabled(color_mode(common_), 2), [this] { take_off_screen(); }));
@@ -148,7 +155,7 @@ void StudyDisplay::message(const WorkerMessage& m, const std::vector<PlannedCoho
     shown.loss = m.loss;
   } else if (m.kind == Kind::cohort_finished || m.kind == Kind::cohort_failed) {
     shown.running.erase(m.cohort);
-    for (const auto index : cohort) shown.done_steps += shown.plan.runs[index].config.train.steps;
+    for (const auto index : cohort) shown.done_steps += length_of(shown.plan.runs[index].config);
     ++shown.finished_cohorts;
     if (m.kind == Kind::cohort_finished && m.outcome.trained > 0) {
       // A sequential design has many small parts: its interim analyses are said instead.

@@ -53,7 +53,9 @@ namespace {
 
 std::vector<const RunConfig*> configs_of(const Study& study) {
   std::vector<const RunConfig*> configs;
-  for (const auto& variant : study.variants) configs.push_back(&variant.config);
+  for (const auto& variant : study.variants) {
+    if (!variant.config.command) configs.push_back(&variant.config);
+  }
   return configs;
 }
 

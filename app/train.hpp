@@ -37,7 +37,7 @@ void warn_of_few_inputs(const Study& study);
 void log_data_and_optimizer(const std::vector<const RunConfig*>& configs);
 void log_data_and_optimizer(const Study& study);
 
-/// Throws UsageError for a config that this machine cannot hold.
+/// Throws UsageError for a config that this machine cannot hold, or whose program is not there.
 void require_memory(const RunConfig& config);
 
 /// Why there are fewer workers than cores for want of memory; empty where that is not so.

@@ -27,6 +27,7 @@
 #include "ffn/store/run_check.hpp"
 #include "ffn/store/run_recorder.hpp"
 #include "ffn/store/shorter_run.hpp"
+#include "ffn/study/command_run.hpp"
 #include "ffn/study/train_cohort.hpp"
 #include "ffn/train/devices.hpp"
 #include "ffn/train/engine.hpp"
@@ -206,6 +207,7 @@ void take_all_cores() {
 }  // namespace
 
 void require_memory(const RunConfig& config) {
+  if (config.command) return require_command(config);
   const auto shape = task_shape(config.task);
   const auto least = least_memory(config, shape);
   const char* remedy = least.weights >= least.total() / 2
@@ -235,6 +237,9 @@ ProgressOptions progress_options(const std::string& label, std::int64_t total, c
 }
 
 int fast_dev_run(RunConfig config, std::int64_t steps, const CommonOptions& common) {
+  if (config.command)
+    throw UsageError(std::string(kFastDevRun) + " counts steps, and a program has none that ffn-train knows",
+                     "leave it out; engine.timeout bounds the time of a run");
   require_memory(config);
   take_all_cores();
   config.train.steps = std::min(config.train.steps, steps);

@@ -10,6 +10,7 @@
 #include "ffn/base/shell.hpp"
 #include "ffn/base/text.hpp"
 #include "ffn/compare/declared_before.hpp"
+#include "ffn/compare/each.hpp"
 #include "ffn/compare/expect.hpp"
 #include "ffn/compare/ranking.hpp"
 #include "ffn/report/export.hpp"
@@ -68,7 +69,14 @@ ExitCode exit_code_of(const StudyOutcome& outcome) {
   return outcome.interrupted ? ExitCode::interrupted : !outcome.failed.empty() ? ExitCode::partial : ExitCode::done;
 }
 
-bool every_run_diverged(const Comparison& c) {
+// Programs that failed; they are not begun again.
+std::size_t num_failed_programs(const Plan& plan, const Comparison& c) {
+  std::size_t failed = 0;
+  if (plan.runs[0].config.command) for_each_group(c, [&](const Facet&, const GroupResult& group) { failed += group.num_failed; });
+  return failed;
+}
+
+bool every_run_diverged(const Comparison& c, std::size_t num_failed_programs) {
   std::size_t runs = 0, diverged = 0;
   for (const auto& facet : c.facets) {
     for (const auto& group : facet.groups) {
@@ -77,7 +85,7 @@ bool every_run_diverged(const Comparison& c) {
                   (is_time_metric(c.metric) ? std::min(group.num_diverged, group.num_hits) : 0);  // one hit is something to compare
     }
   }
-  return runs > 0 && diverged == runs;
+  return runs > 0 && diverged + num_failed_programs == runs;
 }
 
 void say_how_to_go_on(const CommonOptions& common) {
@@ -135,15 +143,19 @@ int train_study(const Study& given, const std::string& source, const TrainOption
     print_part(trained, part, common);
   }
   // Neither that all diverged nor a claim about the whole study is judged by a part of it.
-  const bool all_diverged = part.empty() && every_run_diverged(comparison);
+  const std::size_t lost = num_failed_programs(plan, comparison), failed = lost + outcome.failed.size();
+  const bool all_diverged = part.empty() && every_run_diverged(comparison, lost);
   if (code == ExitCode::done && all_diverged) code = ExitCode::run_failed;
+  if (code == ExitCode::done && lost > 0) code = ExitCode::partial;
   if (code == ExitCode::done && part.empty() && !all_claims_hold(comparison)) code = ExitCode::condition;
   log_info((part.empty() ? "" : part + ": ") + format_count(outcome.total) + (part.empty() ? "" : " of " + format_count(plan.runs.size())) +
            (outcome.total == 1 && part.empty() ? " run: " : " runs: ") + format_count(outcome.trained) + " trained now, " +
            format_count(outcome.reused) + " found finished" +
            (outcome.diverged > 0 ? ", " + format_count(outcome.diverged) + " diverged" : "") +
-           (outcome.failed.empty() ? "" : ", " + format_count(outcome.failed.size()) + " failed (see their run.json)"));
-  if (all_diverged)
+           (failed == 0 ? "" : ", " + format_count(failed) + " failed (see their run.json)") +
+           (lost == 0 ? "" : ". Failed programs count as the worst and are not started again: `ffn-train rm` removes a run, --fresh all"));
+  if (all_diverged && lost > 0) log_error("every run failed or diverged: " + read_record(plan.runs[0].directory)->reason);
+  else if (all_diverged)
     log_error("every run diverged: there is nothing to compare; " + against_divergence(study.variants.at(0).config) +
               ", with --fresh or another name");
   if (outcome.interrupted) say_how_to_go_on(common);

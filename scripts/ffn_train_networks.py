@@ -285,7 +285,8 @@ class Mixture(nn.Module):
         kind = Formula if formula else Gated if config["gated"] else Positionwise
         self.experts = nn.ModuleList(kind(d_model, d_ff, {**config, **(formula or {})}) for _ in range(config["num_experts"]))
         shared = config.get("shared_experts", 0)
-        self.shared = kind(d_model, shared * d_ff, config) if shared else None
+        width = round_half_up(config["shared_expansion"] * d_model) if "shared_expansion" in config else d_ff
+        self.shared = kind(d_model, shared * width, config) if shared else None
 
     def forward(self, x):
         weight = self.router(x)
@@ -478,6 +479,10 @@ class Formula(nn.Module):
 
 # ---- the network
 
+def round_half_up(width):
+    return max(1, math.floor(width + 0.5))
+
+
 def position_angles(length, width, base):
     """t / base^(2i/width): (T, ⌈width/2⌉) float64"""
     return torch.arange(length, dtype=torch.float64)[:, None] / base ** (torch.arange(0, width, 2, dtype=torch.float64) / width)
@@ -561,6 +566,17 @@ def norm_places(config):
 FFNS = {"positionwise": Positionwise, "gated": Gated, "moe": Mixture, "formula": Formula, "conv1x1": Conv1x1, "pkm": ProductKeyMemory, "peer": Peer}
 
 
+def of_block(model, b):
+    """The model's config with what holds for block b as what holds for all."""
+    ffn = dict(model["ffn"])
+    if model.get("block_activation"):
+        ffn["activation"] = model["block_activation"][b]
+    if model.get("block_expansion"):
+        ffn["expansion"] = model["block_expansion"][b]
+        ffn = ffn if ffn["expansion"] else {"kind": "none"}
+    return {**model, "ffn": ffn, "parallel": model.get("parallel", False) and b >= model.get("parallel_from", 0)}
+
+
 class Block(nn.Module):
     """shared: the FFN of another block, in place of one of its own."""
 
@@ -624,7 +640,9 @@ class Network(nn.Module):
             self.projection = nn.Linear(shapes["projection.weight"][1], d_model)
         for b in range(model["blocks"]):
             shared = getattr(self.block0, "ffn", None) if b > 0 and model.get("share_ffn") else None
-            self.add_module(f"block{b}", Block(model, d_ff, self.task["length"], shared))
+            own = of_block(model, b)
+            width = hidden_width(own, shapes) if model.get("block_expansion") else d_ff
+            self.add_module(f"block{b}", Block(own, width, self.task["length"], shared))
         if "at_end" in norm_places(model["norm"]):
             self.final_norm = Norm(d_model, model["norm"])
         self.head = nn.Linear(d_model, shapes["embedding" if model.get("tie") else "head.weight"][0])
@@ -657,10 +675,10 @@ FFN_KEYS = {
     "pkm": MEMORY_KEYS, "peer": MEMORY_KEYS | {"activation"},
     "positionwise": SIZE_KEYS, "gated": SIZE_KEYS, "conv1x1": SIZE_KEYS, "none": {"kind"}, "formula": SIZE_KEYS | FORMULA_KEYS,
     "moe": SIZE_KEYS | {"num_experts", "top_k", "router", "gated", "balance_weight", "z_loss_weight", "importance_weight",
-                        "sequence_balance_weight", "capacity_factor", "shared_experts", "expert"},
+                        "sequence_balance_weight", "capacity_factor", "shared_experts", "shared_expansion", "expert"},
 }
-MODEL_KEYS = {"d_model", "blocks", "positions", "init", "init_scale", "base_d_ff", "init_from", "init_hash", "attention", "norm", "residual", "parallel", "share_ffn", "residual_dropout", "tie",
-              "ffn"}
+MODEL_KEYS = {"d_model", "blocks", "positions", "init", "init_scale", "base_d_ff", "init_from", "init_hash", "attention", "norm", "residual", "parallel", "parallel_from", "share_ffn", "residual_dropout", "tie",
+              "ffn", "block_expansion", "block_activation"}
 
 
 def refuse_unknown_keys(model):
@@ -683,7 +701,7 @@ def hidden_width(model, shapes):
     if "match" not in ffn:  # no width
         return None
     if ffn["match"] == "none":
-        return ffn["d_ff"] if "d_ff" in ffn else max(1, math.floor(ffn.get("expansion", 4.0) * model["d_model"] + 0.5))
+        return ffn["d_ff"] if "d_ff" in ffn else round_half_up(ffn.get("expansion", 4.0) * model["d_model"])
     prefix = "block0.ffn." + ("experts.0." if ffn["kind"] == "moe" else "")
     formula = ffn if ffn["kind"] == "formula" else ffn.get("expert") or {}
     for name, sizes in formula.get("parameters", {"up.weight": ["D", "F"]}).items():

@@ -75,6 +75,7 @@ void print_chart(const std::vector<CoordLine>& lines, std::int64_t steps, const 
 
 int check(const CoordOptions& options, const CommonOptions& common) {
   auto document = load_with_overrides(common.config, common.overrides);
+  refuse_program(document, "coord-check");
   if (!is_study(document)) {
     const Json seed = document.tree().value("seed", Json(0));
     document.tree()["seeds"] = Json::array({seed});

@@ -1,4 +1,6 @@
 // ffn-train export DIR...: runs as tables for other programs.
+#include "ffn/report/export.hpp"
+
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
@@ -13,7 +15,6 @@
 #include "ffn/base/text.hpp"
 #include "ffn/compare/run_keys.hpp"
 #include "ffn/report/export_runs.hpp"
-#include "ffn/report/export.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/store/log.hpp"
 #include "ffn/store/study_file.hpp"

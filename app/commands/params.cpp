@@ -102,6 +102,7 @@ void print_variants(const Study& study, const CommonOptions& common) {
 // A whole model from a config.
 void print_model(const CommonOptions& common) {
   const auto document = load_with_overrides(common.config, common.overrides);
+  refuse_program(document, "params");
   if (is_study(document)) return print_variants(read_study(document, common.config), common);
   const auto config = read_run_config(document, common.config);
   const auto cost = model_cost(config.model, task_shape(config.task));

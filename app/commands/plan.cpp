@@ -40,8 +40,9 @@ std::optional<UsageError> refusal_of(const Study& study, const Plan& plan, bool 
 
 std::string tuning_line(const Study& study, const PlanEstimate& e) {
   const auto& tune = *study.tune;
-  const std::size_t once = study.variants.size() * tune.num_points() * (tune.per_seed ? 5 : tune.seeds);
-  const std::size_t per_seed = study.variants.size() * tune.num_points() * study.seeds.size() * (tune.per_seed ? tune.seeds : 1);
+  const std::size_t tuned = study.variants.size() / tuning_stride(study);
+  const std::size_t once = tuned * tune.num_points() * (tune.per_seed ? 5 : tune.seeds);
+  const std::size_t per_seed = tuned * tune.num_points() * study.seeds.size() * (tune.per_seed ? tune.seeds : 1);
   return "tuned before: " + format_counted(e.tuning_runs, "run") + ", " + format_count(static_cast<std::int64_t>(e.tuning_pending)) +
          " to train (" + std::to_string(tune.num_points()) + " grid points for each variant and seed; " +
          (tune.per_seed ? "retune once, with 5 seeds: " + format_counted(once, "run")
@@ -120,10 +121,16 @@ Json plan_json(const Study& study, const PlanEstimate& e, const Power& power) {
 
 std::string ffn_width(const RunConfig& config) {
   const FfnSize* size = size_of(config.model.ffn);
-  return size ? format_count(size->hidden_width(config.model.d_model)) : "-";
+  return size && config.model.block_expansion->empty() ? format_count(size->hidden_width(config.model.d_model))
+                                                       : config.model.widths_text();
 }
 
 Table variants_table(const std::vector<PlanLine>& lines) {
+  if (lines[0].variant->config.command) {
+    Table table({{"variant", Align::left}, {"runs", Align::right}, {"finished", Align::right}});
+    for (const auto& line : lines) table.add_row({line.variant->shown(), std::to_string(line.runs), std::to_string(line.finished)});
+    return table;
+  }
   const bool matched = std::any_of(lines.begin(), lines.end(), [](const PlanLine& line) { return matched_size(*line.variant) != nullptr; });
   std::vector<Column> columns = {{"variant", Align::left},     {"runs", Align::right},      {"finished", Align::right},
                                  {"parameters", Align::right}, {"ffn width", Align::right}, {"FLOPs/token", Align::right}};
@@ -180,8 +187,9 @@ void print_plan(const Study& study, const PlanEstimate& e, const Power& power) {
   const bool stops = std::any_of(study.variants.begin(), study.variants.end(),
                                  [](const Variant& v) { return v.config.train.target && v.config.train.target->stop; });
   print_text("\n" + format_counted(e.runs, "run") + ", " + format_count(static_cast<std::int64_t>(e.pending)) + " to train in " +
-             format_counted(e.cohorts, "cohort") + " on " + format_counted(e.workers, "worker") + (stops ? "; at most " : "; ") +
-             format_short(e.flops) + " training FLOPs; " + format_bytes(e.bytes) + " on disk" + (study.tune ? ", tuning included" : ""));
+             format_counted(e.cohorts, "cohort") + " on " + format_counted(e.workers, "worker") +
+             (e.flops > 0 ? (stops ? "; at most " : "; ") + format_short(e.flops) + " training FLOPs" : "") + "; " + format_bytes(e.bytes) +
+             " on disk" + (study.tune ? ", tuning included" : ""));
   if (study.tune) {
     print_text(tuning_line(study, e));
     const std::size_t judging_seeds = study.sequential_seeds ? study.sequential_seeds->max : study.seeds.size();
@@ -230,6 +238,7 @@ int plan_study(const CommonOptions& common, bool probe, const std::string& budge
     std::cout.flush();
   }
   log_shorter_runs(found.shorter_runs);
+  probe = probe && !has_command(document);
   if (probe) measure(plan, found);
   if (tuning) add_tuning(tuning->plan, probe, found);
   found.refusal = refusal_of(study, plan, single, common);

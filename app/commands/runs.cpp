@@ -63,6 +63,8 @@ ListedStanding standing_of(const fs::path& run) {
     if (const auto updated = seconds_of(record->updated)) out.written = updated;
     const auto* metric = record->summary ? record->summary->find(kMetric) : nullptr;
     if (metric && metric->best) out.best = metric->best->value;
+  } catch (const VersionError&) {
+    out.state = "another version's";
   } catch (const Error&) {  // `check` says what is wrong
   }
   return out;

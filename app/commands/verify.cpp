@@ -45,6 +45,7 @@ bool agrees(const VerifyResult& result) { return !result.not_covered.empty() || 
 
 std::vector<std::pair<std::string, RunConfig>> runs_to_verify(const std::string& file, const std::vector<std::string>& overrides) {
   const Document document = load_with_overrides(file, overrides);
+  refuse_program(document, "verify");
   if (!is_study(document)) return {{file, read_run_config(document, file)}};
   std::vector<std::pair<std::string, RunConfig>> runs;
   const Study study = read_study(document, file);

@@ -172,6 +172,9 @@ class OtherVersions(ProgramTest):
         before = {p: p.read_bytes() for p in files}
         for command in (("compare", "runs/xor"), ("xor", "train.steps=20", "seeds=2")):
             self.assertIn("schema_version 3, this ffn-train reads 4; use the one that wrote it, or train again in another directory", " ".join(self.fails(3, *command).split()))
+        listed = self.ok("runs", "runs/xor").stdout
+        self.assertIn("another version's", listed)
+        self.assertNotIn("damaged", listed)
         self.assertEqual({p: p.read_bytes() for p in files}, before)
         self.ok("xor", "train.steps=20", "seeds=2", "-q", "--fresh")
 

@@ -5,11 +5,9 @@ import csv
 import json
 import os
 import random
-import re
 import struct
 import subprocess
 import sys
-import time
 import unittest
 
 from program import PROGRAM, ROOT, ProgramTest, main
@@ -116,6 +114,15 @@ class Tables(JudgeTest):
         self.assertIn("3 runs count as worst: runs.csv:5 (relu2, crashed), runs.csv:7 (relu2, no value), runs.csv:9 (relu2, not finite)", note)
         self.write("runs2.csv", "\n".join(rows).replace("relu2,7,", "relu2,17,") + "\n")
         self.assertEqual(self.pair("runs2.csv")[0]["test"], "rank_sum")
+
+    def test_a_column_with_a_state_that_is_not_known_is_not_read_and_that_is_said(self):
+        rows = paired(8).splitlines()
+        rows = [rows[0] + ",state", *(row + ",finished" for row in rows[1:])]
+        rows[3] = rows[3].replace("finished", "zombie")
+        self.write("runs.csv", "\n".join(rows) + "\n")
+        pair, answer = self.pair("runs.csv")
+        self.assertEqual(pair["seeds"], 8)
+        self.assertTrue(any('"state" is not read: "zombie" (runs.csv:4) is no state' in note for note in answer["notes"]), answer["notes"])
 
     def test_running_runs_make_it_suggestive(self):
         rows = paired(8).splitlines()
@@ -502,101 +509,6 @@ class ClaimTest(JudgeTest):
         self.write("runs.csv", paired(8, effect=0))
         answer = self.judged("runs.csv", "--design", "settled", "--max", "8")["answer"]
         self.assertIn("Not decided by the maximum of 8 seeds. ", answer)
-
-
-class LoopTest(JudgeTest):
-    """The script of JUDGE.md, with other settings."""
-
-    def setUp(self):
-        super().setUp()
-        blocks = re.findall(r"<!-- file: (\w+\.py) -->\n```python\n(.*?)```\n", (ROOT / "experiments/JUDGE.md").read_text(), re.DOTALL)
-        self.assertEqual([name for name, _ in blocks], ["train.py", "loop.py"])
-        for name, text in blocks:
-            self.write(name, text)
-
-    def settings(self, **settings):
-        text = (self.tmp / "loop.py").read_text()
-        for name, value in settings.items():
-            text, count = re.subn(rf"^{name.replace('_and_', ', ')} = .*$", lambda found: found.group().split(" = ")[0] + " = " + value, text, flags=re.MULTILINE)
-            self.assertEqual(count, 1, name)
-        self.write("loop.py", text)
-
-    def shell(self, text, **settings):
-        self.write("train.sh", "echo run >> ran.txt\n" + text)
-        self.settings(COMMAND='["sh", "train.sh", "{act}", "{seed}"]', FILES='["train.sh"]', SWEEP='{"act": ["a", "b"]}', **settings)
-
-    def loop(self, seeds, code=0):
-        done = subprocess.run([sys.executable, "loop.py", str(seeds)], cwd=self.tmp, capture_output=True, text=True, timeout=120)
-        self.assertEqual(done.returncode, code, done.stderr)
-        return done.stderr
-
-    def rows(self):
-        with open(self.tmp / "results.csv", newline="") as file:
-            return list(csv.DictReader(file))
-
-    def count(self):
-        return len((self.tmp / "ran.txt").read_text().splitlines())
-
-    def test_each_run_is_what_the_program_says_by_itself(self):
-        self.loop(2)
-        self.loop(3)
-        rows = self.rows()
-        self.assertEqual([(row["rate"], row["seed"], row["state"]) for row in rows], [(rate, str(seed), "done") for seed in range(3) for rate in ("0.05", "0.1")])
-        for row in rows:
-            said = subprocess.run([sys.executable, "train.py", row["rate"], row["seed"]], cwd=self.tmp, capture_output=True, text=True, check=True).stdout
-            self.assertEqual(said.split()[-1], row["loss"])
-            directory = self.tmp / f"runs/{row['rate']}-{row['seed']}"
-            self.assertEqual((directory / "output.txt").read_text(), said)
-            self.assertEqual((directory / "command.txt").read_text(), f"CUDA_VISIBLE_DEVICES=0 python3 train.py {row['rate']} {row['seed']}\nexit code: 0\n")
-        self.assertEqual(self.judged("results.csv", "--by", "rate")["facets"][0]["pairs"][0]["seeds"], 3)
-
-    def test_failed_runs_are_rows_and_are_not_run_again(self):
-        self.shell("""case $1$2 in
-b1) echo "val_loss 1"; echo "no memory" >&2; exit 3 ;;
-b2) echo "nothing" ;;
-b3) echo "val_loss nan" ;;
-b4) exec sleep 60 ;;
-*) awk -v act=$1 -v seed=$2 'BEGIN { print "val_loss 9"; print "val_loss", 3 + seed * seed % 7 / 100 - (act == "b") }' ;;
-esac
-""", METRIC_and_PATTERN='"val_loss", r"val_loss (\\S+)"', TIMEOUT_and_GPUS='1, ["0"]')
-        self.loop(8)
-        rows = self.rows()
-        self.assertEqual([(row["seed"], row["state"], row["val_loss"]) for row in rows if row["act"] == "b"][:6],
-                         [("0", "done", "2"), ("1", "failed", "1"), ("2", "done", ""), ("3", "done", "nan"), ("4", "timeout", ""), ("5", "done", "2.04")])
-        self.assertEqual((self.tmp / "runs/b-1/output.txt").read_text(), "val_loss 1\nno memory\n")
-        self.assertIn("exit code: 3\n", (self.tmp / "runs/b-1/command.txt").read_text())
-        pair, answer = self.pair("results.csv")
-        self.assertEqual((pair["wins"], pair["losses"]), (4, 4))
-        self.assertRegex(" ".join(answer["notes"]), r"4 runs count as worst: .*\(b, failed\).*\(b, no value\).*\(b, not finite\).*\(b, timeout\)")
-        self.loop(8)
-        self.assertEqual((self.count(), self.rows()), (16, rows))
-
-    def test_a_loop_that_was_killed_goes_on(self):
-        self.shell('sleep 0.1\necho "loss $2"\n')
-        loop = subprocess.Popen([sys.executable, "loop.py", "8"], cwd=self.tmp)
-        while len(self.rows() if (self.tmp / "results.csv").exists() else []) < 3:
-            time.sleep(0.01)
-        self.assertIn("BlockingIOError", self.loop(8, code=1))  # one at a time
-        loop.kill()
-        loop.wait()
-        before = len(self.rows())
-        self.assertLess(before, 16)
-        self.loop(8)
-        self.assertEqual([(row["act"], row["seed"], row["loss"]) for row in self.rows()], [(act, str(seed), str(seed)) for seed in range(8) for act in "ab"])
-        self.assertLessEqual(self.count(), 17)  # the one that was killed, twice
-        (self.tmp / "train.sh").write_text('echo "loss 0"\n')
-        self.assertIn("COMMAND or FILES have changed", self.loop(9, code=1))
-        self.assertEqual(len(self.rows()), 16)
-
-    def test_runs_share_no_gpu_and_no_shell_reads_them(self):
-        self.shell('mkdir gpu$CUDA_VISIBLE_DEVICES || exit 1\nsleep 0.1\nrmdir gpu$CUDA_VISIBLE_DEVICES\necho "loss $2 on $CUDA_VISIBLE_DEVICES of $1"\n', TIMEOUT_and_GPUS='60, ["4", "7"]')
-        self.settings(SWEEP='{"act": ["$(touch touched)", "b; touch touched"]}')
-        self.loop(4)
-        self.assertEqual({row["state"] for row in self.rows()}, {"done"})
-        said = [path.read_text() for path in self.tmp.glob("runs/*/output.txt")]
-        self.assertEqual({text.split()[3] for text in said}, {"4", "7"})
-        self.assertTrue(any("of $(touch touched)" in text for text in said), said)
-        self.assertFalse((self.tmp / "touched").exists())
 
 
 class PlanTest(JudgeTest):

@@ -223,7 +223,7 @@ class Tuning(ProgramTest):
 
 class Readme(ProgramTest):
     def test_the_command_for_fair_tuning_ends_well_and_that_of_other_claims_as_it_says(self):
-        text = " ".join(" ".join((ROOT / file).read_text(encoding="utf-8") for file in ("README.md", "configs/README.md")).split())
+        text = " ".join(" ".join((ROOT / file).read_text(encoding="utf-8") for file in ("experiments/README.md", "configs/README.md")).split())
         tuned = re.search(r"`(tune[^`]*)`, SiLU is worse on three of four sets of 20 seeds", text)[1].split()  # the sets after the first are not run here
         fair = json.loads(self.ok("xor", "model.ffn.activation=relu,gelu,silu", "seeds=20", *tuned, "-q", "--json").stdout)
         verdicts = {pair["value"]: pair["verdict"] for pair in fair["facets"][0]["pairs"]}

@@ -1,4 +1,6 @@
 // Parameters and FLOPs against published models and sums by hand.
+#include <nlohmann/json.hpp>
+
 #include "ffn/config/accounting.hpp"
 #include "support/catch_plain.hpp"
 
@@ -94,6 +96,32 @@ TEST_CASE("a parallel block has one norm") {
   CHECK(model_cost(model, TaskShape{true, 2, 8, 2}).norms.parameters == (2 + 1) * 8);  // one in each block, one before the head
 }
 
+TEST_CASE("blocks that differ are counted one by one") {
+  ModelConfig model;
+  model.d_model = 8;
+  model.blocks = 3;
+  model.attention = attention(2);
+  model.norm.kind = "rms";
+  model.block_expansion = Json{2, 0, 0.5};
+  const TaskShape tokens{true, 5, 4, 5};
+  const auto serial = model_cost(model, tokens);
+  CHECK(serial.ffns.parameters == (2 * 8 * 16 + 16 + 8) + (2 * 8 * 4 + 4 + 8));
+  CHECK(serial.ffns.flops == 4 * 8 * 16 + 4 * 8 * 4);
+  CHECK(serial.norms.parameters == (2 + 1 + 2 + 1) * 8);  // none before a layer that is not there; one before the head
+  model.parallel = true;
+  model.parallel_from = 2;
+  CHECK(model_cost(model, tokens).norms.parameters == (2 + 1 + 1 + 1) * 8);
+}
+
+TEST_CASE("shared experts may have a width of their own") {
+  MoeConfig moe;
+  moe.d_ff = 16;
+  moe.shared_experts = 2;
+  CHECK(moe.shared_size(8).hidden_width(8) == 32);
+  moe.shared_expansion = 0.5;
+  CHECK(moe.shared_size(8).hidden_width(8) == 8);
+}
+
 TEST_CASE("a shared layer's parameters count once, its FLOPs in every block") {
   ModelConfig model;
   model.d_model = 8;
@@ -134,7 +162,7 @@ TEST_CASE("a whole model for vectors, counted by hand") {
   ModelConfig model;
   model.d_model = 8;
   const auto cost = model_cost(model, TaskShape{false, 2, 1, 2});
-  CHECK(cost.ffn.parameters == 552);
+  CHECK(cost.ffns.parameters == 552);
   CHECK(cost.ends.parameters == (2 * 8 + 8) + (8 * 2 + 2));
   CHECK(cost.norms.parameters == 0);
   CHECK(cost.attention.parameters == 0);
@@ -178,5 +206,5 @@ TEST_CASE("the largest model that a config can describe is still counted exactly
   const auto cost = model_cost(model, TaskShape{true, 0x110000, 65536, 0x110000});
   CHECK(cost.total.parameters > 0);
   CHECK(cost.total.flops > 0);
-  CHECK(static_cast<double>(cost.ffn.parameters) == Approx(1024.0 * 3 * 65536 * (1 << 20)).epsilon(1e-4));
+  CHECK(static_cast<double>(ffn_cost(moe, model.d_model).parameters) == Approx(1024.0 * 3 * 65536 * (1 << 20)).epsilon(1e-4));
 }

@@ -52,6 +52,31 @@ TEST_CASE("a rate for a role that the model does not have is refused with those 
   CHECK(with("0") == "x.json:2  /train/optimizer/lr_scale: expected an object { … }, got 0");
 }
 
+TEST_CASE("lists by block fit the blocks and a layer of one width, and nothing else says what they say") {
+  const auto of = [](const std::string& model) { return problems_in("{\"model\": " + model + "}"); };
+  CHECK(of(R"({"blocks": 3, "block_expansion": [4, 0, 1.5], "block_activation": ["relu", "identity", "z * z"]})") == "");
+  CHECK(of(R"({"blocks": 3, "block_expansion": [4, 0]})") == "x.json:1  /model/block_expansion: block_expansion has 2 values for 3 blocks");
+  CHECK_THAT(of(R"({"block_expansion": [-1]})"), ContainsSubstring("expected multiples of d_model from 0 to 1024, one per block, got -1"));
+  CHECK_THAT(of(R"({"block_expansion": [0]})"), ContainsSubstring("no block has a feed-forward layer"));
+  CHECK_THAT(of(R"({"block_expansion": [2], "ffn": {"d_ff": 8}})"), ContainsSubstring("remove d_ff, expansion and match"));
+  CHECK_THAT(of(R"({"block_expansion": [2], "ffn": {"kind": "moe"}})"), ContainsSubstring("is of plain, gated and formula layers"));
+  CHECK_THAT(of(R"({"block_activation": ["rellu"]})"),
+             ContainsSubstring("expected names of activations or formulas in z, one per block, got \"rellu\""));
+  CHECK_THAT(of(R"({"block_activation": ["relu"], "ffn": {"activation": "silu"}})"), ContainsSubstring("remove ffn.activation"));
+  CHECK_THAT(of(R"({"block_activation": ["relu"], "ffn": {"kind": "formula", "name": "swiglu"}})"),
+             ContainsSubstring("the formula nowhere calls phi"));
+  CHECK_THAT(of(R"({"blocks": 2, "block_expansion": [2, 1], "d_model": 3, "ffn": {"kind": "formula", "formula": "x @ up @ down",
+                    "parameters": {"up": ["D", "F/2"], "down": ["F/2", "D"]}}})"),
+             ContainsSubstring("F = 3"));
+  CHECK_THAT(of(R"({"parallel_from": 1, "blocks": 2})"), ContainsSubstring("set parallel=true or leave it out"));
+  CHECK_THAT(of(R"({"parallel": true, "attention": {}, "parallel_from": 2, "blocks": 2})"),
+             ContainsSubstring("parallel_from (2) is no block; the last is 1"));
+  CHECK_THAT(of(R"({"ffn": {"kind": "moe", "shared_expansion": 2}})"),
+             ContainsSubstring("there is none; set shared_experts or leave it out"));
+  CHECK_THAT(problems_in(R"({"train": {"optimizer": {"decay_scale": {"heads": 0}}}})"),
+             ContainsSubstring("/train/optimizer/decay_scale: the model has no parameters of the role"));
+}
+
 TEST_CASE("a start for a role without one, mup without its base, and mup under another rule of rates are refused") {
   const auto with = [](const std::string& model, const std::string& optimizer = "{}") {
     return problems_in("{\"model\": " + model + ",\n\"train\": {\"optimizer\": " + optimizer + "}}");

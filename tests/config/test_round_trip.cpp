@@ -55,8 +55,10 @@ bool is_of_formula(const std::string& name) {
 class Changer final : public FieldVisitor {
  public:
   explicit Changer(bool use_first)
-      : skipped_(use_first ? std::set<std::string>{"expansion", "at_most", "init_scale", "base_d_ff"}  // which goes with another init
-                           : std::set<std::string>{"d_ff", "at_least", "init_from", "init_hash", "base_d_ff"}) {}
+      : skipped_(use_first ? std::set<std::string>{"expansion", "at_most", "init_scale", "base_d_ff", "block_expansion", "block_activation"}
+                           // which goes with another init
+                           : std::set<std::string>{"d_ff", "at_least", "init_from", "init_hash", "base_d_ff", "block_expansion",
+                                                   "block_activation"}) {}
   std::size_t changed = 0;
 
   void integer(const Field& f, std::int64_t& x, Bounds<std::int64_t> b) override {
@@ -80,7 +82,8 @@ class Changer final : public FieldVisitor {
   }
   void json(const Field& f, Json& x, Shape) override {
     if (!is_of_formula(f.name) && !skipped_.count(f.name)) {
-      if (std::string(f.name) == "lr_scale" || std::string(f.name) == "init_scale") x = {{"head", 0.5}};  // a role that every model has
+      if (std::string(f.name) == "lr_scale" || std::string(f.name) == "decay_scale" || std::string(f.name) == "init_scale")
+        x = {{"head", 0.5}};  // a role that every model has
       else x.push_back({"changed", 1});
       ++changed;
     }
@@ -173,7 +176,8 @@ TEST_CASE("a config with every field changed is written and read back unchanged"
         --changer.changed;
       }
       if (is_text(other)) other.model.attention->causal = true;
-      other.model.parallel = false;               // goes with the placement that was changed to
+      other.model.parallel = false;  // goes with the placement that was changed to
+      other.model.parallel_from = 0;
       other.model.attention->scores = "content";  // what rotary positions and qk_norm act on
       const auto written = resolved_json(other);
       CAPTURE(written.dump());
@@ -182,9 +186,15 @@ TEST_CASE("a config with every field changed is written and read back unchanged"
       leaves(written, "", changed);
       std::size_t unchanged = 0, of_formula = 0;
       for (const auto& [pointer, value] : changed) {
-        static const std::set<std::string> kept = {
-            "/task/kind",           "/model/ffn/kind",  "/model/ffn/router/kind",      "/train/optimizer/kind",
-            "/train/schedule/kind", "/model/ffn/match", "/model/ffn/match_multiple_of"};
+        static const std::set<std::string> kept = {"/task/kind",
+                                                   "/model/ffn/kind",
+                                                   "/model/ffn/router/kind",
+                                                   "/train/optimizer/kind",
+                                                   "/train/schedule/kind",
+                                                   "/model/ffn/match",
+                                                   "/model/ffn/match_multiple_of",
+                                                   "/model/block_expansion",
+                                                   "/model/block_activation"};
         const bool skipped = !use_first && (pointer == "/model/init_from" || pointer == "/model/init_hash");
         const std::string in_ffn = pointer.rfind("/model/ffn/", 0) == 0 ? pointer.substr(11) : "";
         if (is_of_formula(in_ffn.substr(0, in_ffn.find('/')))) {
@@ -194,14 +204,14 @@ TEST_CASE("a config with every field changed is written and read back unchanged"
         unchanged += kept.count(pointer) + skipped;
         if (kept.count(pointer) || skipped || (pointer == "/model/attention/causal" && is_text(other)) ||
             (pointer == "/model/ffn/balance_weight" && has_expert_choice(other)) || (pointer == "/train/loss" && !loss_is_free) ||
-            pointer == "/train/label_smoothing" || pointer == "/model/parallel" || pointer == "/model/attention/scores" ||
-            (pointer == "/model/tie" && !other.model.tie))
+            pointer == "/train/label_smoothing" || pointer == "/model/parallel" || pointer == "/model/parallel_from" ||
+            pointer == "/model/attention/scores" || (pointer == "/model/tie" && !other.model.tie))
           continue;
         CAPTURE(pointer);
         CHECK((!defaults.count(pointer) || defaults.at(pointer) != value));
       }
       const auto& ffn = config.model.ffn;
-      CHECK(unchanged == (!size_of(ffn) ? 4u : std::holds_alternative<MoeConfig>(ffn) ? 7u : 6u) + (use_first ? 0u : 2u));
+      CHECK(unchanged == (!size_of(ffn) ? 6u : std::holds_alternative<MoeConfig>(ffn) ? 9u : 8u) + (use_first ? 0u : 2u));
       CHECK(changed.size() == changer.changed + unchanged + of_formula);
       fields += changer.changed;
     }

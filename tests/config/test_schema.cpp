@@ -36,8 +36,8 @@ const Json& fitting(const Json& schema, const Json& value) {
 
 /// Whose keys are the user's own.
 bool is_free_form(const std::string& key) {
-  static const std::set<std::string> names{"parameters",   "let",      "init",      "inputs", "types", "activation_parameters",
-                                           "written_from", "lr_scale", "init_scale"};
+  static const std::set<std::string> names{"parameters",   "let",      "init",        "inputs",    "types", "activation_parameters",
+                                           "written_from", "lr_scale", "decay_scale", "init_scale"};
   return names.count(key) > 0;
 }
 
@@ -89,7 +89,7 @@ std::vector<RunConfig> one_of_each() {
       ffn.d_ff = 8;
       ffn.expansion = 1;
     }
-    if constexpr (std::is_same_v<decltype(ffn), MoeConfig>) ffn.capacity_factor = 1;
+    if constexpr (std::is_same_v<decltype(ffn), MoeConfig>) ffn.capacity_factor = ffn.shared_expansion = 1;
     add().model.ffn = ffn;
   });
   MoeConfig of_formulas;

@@ -46,7 +46,8 @@ Found on_torch(const std::string& formula, const Numbers& w) {
   place.parameters = {weight};
   place.product = [](const torch::Tensor& rows, const torch::Tensor& by, const torch::Tensor&) { return torch::bmm(rows, by); };
   place.spread = [](const torch::Tensor& value) { return value.unsqueeze(1); };
-  const torch::Tensor y = modules::evaluate(on_two(formula), place, x, modules::ForwardContext{}, 0);
+  const FormulaGraph graph = on_two(formula);  // its functions are called backward, too
+  const torch::Tensor y = modules::evaluate(graph, place, x, modules::ForwardContext{}, 0);
   y.backward(torch::tensor(kDy).view({1, 1, 2}));
   const auto numbers = [](const torch::Tensor& of) {
     const torch::Tensor flat = of.detach().contiguous();

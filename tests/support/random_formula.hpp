@@ -12,7 +12,7 @@ namespace ffn::test {
 /// Writes one formula of up to `operations` operations whose parameters and intermediate names are its own. Divisors stay away from 0.
 class RandomFormula {
  public:
-  RandomFormula(std::uint64_t seed, int operations) : random_(seed, 77), left_(operations) {
+  RandomFormula(std::uint64_t seed, int operations) : random_(seed, 77), of_matrices_(seed, 78), left_(operations) {
     text_.formula = value("D");
     text_.name = "random";
   }
@@ -31,7 +31,7 @@ class RandomFormula {
   std::string matrix(const std::string& from, const std::string& to) {
     const auto one = [&] { return parameter(Json::array({from, to})); };
     const std::string m = one();
-    switch (below(10)) {
+    switch (of_matrices_.below(10)) {
       case 0:
         return "(" + m + " / sqrt(0.1 + mean_all(" + m + " * " + m + ")))";
       case 1:
@@ -97,9 +97,7 @@ class RandomFormula {
   // Without jumps: float and double would not take the same side of them.
   std::string called(const std::string& width) {
     const std::string v = value(width);
-    switch (below(10)) {
-      case 8:
-        return "(" + v + " * stop(" + operand(width) + "))";
+    switch (below(9)) {
       case 0:
         return "sin(" + v + ")";
       case 1:
@@ -148,7 +146,7 @@ class RandomFormula {
     return "(" + name + " * " + activated(name) + ")";
   }
 
-  RandomStream random_;
+  RandomStream random_, of_matrices_;
   int left_;
   FormulaText text_;
 };

@@ -66,6 +66,9 @@ inline RunConfig read_back(const Json& json, const std::string& what) {
 inline void let_act(Json& json, const std::string& path) {
   if (path.find(".rotary_") != std::string::npos) json["model"]["positions"] = "rotary";
   if (path == "train.accumulate") json["train"]["batch_size"] = 8;
+  if (path == "model.parallel_from")
+    json["model"].update({{"parallel", true}, {"blocks", 8}, {"norm", {{"kind", "rms"}, {"placement", "pre"}}}});
+  if (path.find(".shared_expansion") != std::string::npos) at_path(json, path.substr(0, path.rfind('.')))["shared_experts"] = 1;
 }
 
 // `config` with the value of a choice at its path.

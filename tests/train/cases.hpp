@@ -332,6 +332,21 @@ inline void add_training(std::vector<Case>& out) {
     drops.model.residual_dropout = 0.3;
     out.emplace_back("residual dropout, norm " + placement, drops);
   }
+  for (const bool attention : {false, true}) {
+    auto unlike = base(some_ffn<GatedConfig>(FfnSize().activation), attention);
+    std::get<GatedConfig>(unlike.model.ffn).d_ff.reset();
+    unlike.model.blocks = 4;
+    unlike.model.block_expansion = Json{2, 0, 1.3, 0.5};
+    unlike.model.block_activation = Json{"silu", "relu", "identity", "z * sin(z)"};
+    unlike.model.residual_dropout = 0.3;
+    unlike.model.parallel = attention;
+    unlike.model.parallel_from = attention ? 1 : 0;
+    out.emplace_back(std::string("blocks that differ") + (attention ? ", the later ones parallel" : " alone"), unlike);
+  }
+  auto wide = some_ffn<MoeConfig>("gelu");
+  wide.shared_experts = 2;
+  wide.shared_expansion = 1.7;
+  out.emplace_back("shared experts of another width", base(wide, true));
   auto drops_alone = base(NoFfnConfig{}, true);  // no other dropout
   drops_alone.model.residual_dropout = 0.3;
   out.emplace_back("residual dropout alone", drops_alone);
@@ -340,6 +355,9 @@ inline void add_training(std::vector<Case>& out) {
   auto of_windows = base(some_ffn<PositionwiseConfig>("gelu"), true);
   of_windows.task = small(windows);
   out.emplace_back("a text of which each seed holds out another window", of_windows);
+  windows.alphabet = "bytes";
+  of_windows.task = small(windows);
+  out.emplace_back("a text of bytes", of_windows);
   int i = 0;
   each_alternative(OptimizerConfig{}, [&](auto optimizer) {
     each_alternative(ScheduleConfig{}, [&](auto schedule) {
@@ -347,6 +365,7 @@ inline void add_training(std::vector<Case>& out) {
         auto config = base(some_ffn<PositionwiseConfig>("tanh"), i % 2 == 1);
         optimizer.weight_decay = 0.1;
         optimizer.decay = decay;
+        optimizer.decay_scale = Json{{"down", 0.5}, {"head", i % 2 == 0 ? 0 : 3}};
         if constexpr (std::is_same_v<decltype(optimizer), SgdConfig>) optimizer.nesterov = i % 4 < 2;
         if constexpr (std::is_same_v<decltype(optimizer), MuonConfig>) {
           const auto scalings = choices("train.optimizer[muon].scaling");

@@ -172,18 +172,18 @@ TEST_CASE("computed matrices in a layer and in the experts of a mixture have Lib
   layer.text.formula = "x @ q @ q.T * mean_all(q) + gelu(x @ (up + stop(sin(up) - up))) @ (down * s)";
   layer.text.let = Json{{"q", "up / sqrt(0.1 + mean_all(up * up))"}};
   layer.text.parameters = Json::parse(R"({"up": ["D", "F"], "down": ["F", "D"], "s": [1]})");
-layer.text.init = Json::parse(R"({"s": 0.7})");
-layer.d_ff = 13;
-auto moe = test::some_ffn<MoeConfig>("gelu");
-moe.num_experts = 3;
-moe.expert = layer.text;
-for (const FfnConfig& ffn : {FfnConfig(layer), FfnConfig(moe)}) {
-  const auto d = compare_step(test::base(ffn, /*attention=*/true), 1);
-  INFO("worst gradient of " << d.gradient.where());
-  CHECK(d.loss < 1e-6);
-  CHECK(d.gradient.error() < kCpuTolerance);
-  CHECK(d.score < 1e-6);
-}
+  layer.text.init = Json::parse(R"({"s": 0.7})");
+  layer.d_ff = 13;
+  auto moe = test::some_ffn<MoeConfig>("gelu");
+  moe.num_experts = 3;
+  moe.expert = layer.text;
+  for (const FfnConfig& ffn : {FfnConfig(layer), FfnConfig(moe)}) {
+    const auto d = compare_step(test::base(ffn, /*attention=*/true), 1);
+    INFO("worst gradient of " << d.gradient.where());
+    CHECK(d.loss < 1e-6);
+    CHECK(d.gradient.error() < kCpuTolerance);
+    CHECK(d.score < 1e-6);
+  }
 }
 
 TEST_CASE("formulas by chance have LibTorch's gradients", "[train][cpu]") {

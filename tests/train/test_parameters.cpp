@@ -185,6 +185,38 @@ TEST_CASE("a model's roles are those of its parameters, whatever it is made of")
   CHECK(seen > 100);
 }
 
+TEST_CASE("decay by role multiplies the weight decay of that role alone, and 0 is none") {
+  const auto layout = layout_of(test::base(test::some_ffn<MoeConfig>("gelu"), true));
+  const std::map<Role, double> scale{{Role::head, 0}, {Role::router, 3}, {Role::down, 0.5}};
+  test::each_alternative(OptimizerConfig{}, [&](auto optimizer) {
+    CAPTURE(optimizer.kKind);
+    optimizer.weight_decay = 0.3;
+    auto scaled = optimizer;
+    for (const auto& [role, factor] : scale) (*scaled.decay_scale)[role_name(role)] = factor;
+    const auto stepped = [&](const OptimizerConfig& config) {
+      std::vector<float> gradient(static_cast<std::size_t>(layout.width()), 0.2f), row(gradient.size(), 0.7f);
+      RowOptimizer rows(layout, {config});
+      for (std::int64_t step = 1; step <= 3; ++step) {  // of both signs: Adam's step is of one length otherwise, with decay or without
+        std::fill(gradient.begin(), gradient.end(), step % 2 == 0 ? -0.3f : 0.2f);
+        rows.step(0, step, 0.5, 1, gradient.data(), row.data());
+      }
+      return row;
+    };
+    const auto row = stepped(scaled), usual = stepped(optimizer);
+    for (const auto& entry : layout.entries()) {
+      if (entry.role == Role::buffer) continue;
+      CAPTURE(entry.name);
+      auto alone = optimizer;  // as if all had this decay
+      alone.weight_decay *= scale.count(entry.role) ? scale.at(entry.role) : 1;
+      const auto expected = stepped(alone);
+      const auto begin = static_cast<std::ptrdiff_t>(entry.offset), end = begin + static_cast<std::ptrdiff_t>(entry.count);
+      CHECK(std::equal(row.begin() + begin, row.begin() + end, expected.begin() + begin));
+      const bool same = std::equal(row.begin() + begin, row.begin() + end, usual.begin() + begin);
+      CHECK(same == (scale.count(entry.role) == 0 || !entry.decays));
+    }
+  });
+}
+
 TEST_CASE("rates by role multiply the rate of that role alone, and 0 keeps parameters and state to the bit") {
   auto config = test::base(test::some_ffn<MoeConfig>("gelu"), true);
   const auto layout = layout_of(config);

@@ -99,7 +99,11 @@ TEST_CASE("tensor optimizers give the kernels' bits over 20 steps, but for round
       CHECK(largest_difference(three(config), rule) <= allowed);
       const auto by_role = [&](const RowEntry& entry) {
         const bool head = entry.role == Role::head;
-        return Update{!head && rule(entry).decays, head ? 0.3 : entry.shape.size() == 1 ? 1.7 : 1, rule(entry).as_matrices};
+        return Update{!head && rule(entry).decays,
+                      head                      ? 0.3
+                      : entry.shape.size() == 1 ? 1.7
+                                                : 1,
+                      rule(entry).as_matrices, entry.role == Role::up ? 0.25 : 1};
       };
       CHECK(largest_difference(three(config), by_role) <= allowed);
       const auto frozen = [&](const RowEntry& entry) { return Update{true, entry.role == Role::head ? 0 : 1.0}; };

@@ -258,8 +258,15 @@ Comparison compare_runs(std::vector<FoundRun> found, const CompareRequest& reque
     for (auto& variant : out.tuned->variants) {
       const auto run =
           std::find_if(runs.begin(), runs.end(), [&](const FoundRun& r) { return r.variant == variant.name && !r.label.empty(); });
-      if (run != runs.end()) variant.name = run->label;
+      if (run == runs.end()) continue;
+      const std::string whole = variant.name;
+      variant.name = run->label;
+      const std::size_t of_size = request.ladder ? name_without_size(whole, request.ladder->key).size() : whole.size();
+      if (of_size < whole.size()) variant.name += ", " + whole.substr(of_size + 1);
     }
+  }
+  if (request.ladder) {
+    for (auto& run : runs) run.variant = name_without_size(run.variant, request.ladder->key);
   }
   for (const auto& run : runs) out.runs.push_back({run.path, run.seed, run.summary ? seen_values(run.seed, *run.summary) : ""});
   auto varying = varying_keys(runs);
@@ -286,7 +293,7 @@ Comparison compare_runs(std::vector<FoundRun> found, const CompareRequest& reque
   out.alpha = asked.alpha;
   out.min_effect = asked.min_effect;
   if (!request.tuned) out.rate = rate_of_untuned(runs, varying, out.by);
-  const auto facet_by = facet_keys(runs, varying, out.by);
+  const auto facet_by = facet_keys(runs, varying, out.by, request.ladder ? request.ladder->key : "");
   name_keys_and_values(runs, facet_by, out);
   const auto values = values_from_reference(runs, asked.reference, out, request.in_given_order);
   out.reference = values[0];
@@ -340,6 +347,7 @@ Comparison compare_runs(std::vector<FoundRun> found, const CompareRequest& reque
   } else {
     show_medians_of_hits(out);
   }
+  add_ladder(cells, values, metric, request, out);
   if (asked.pairs == "best") keep_pairs_of_best(out);
   if (!out.over.empty()) note_crossed(out);
   add_notes(runs, varying, within, metric.is_time(), out);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "ffn/compare/ladder.hpp"
 #include "ffn/config/study_config.hpp"
 #include "ffn/stats/paired.hpp"
 #include "ffn/stats/scale.hpp"
@@ -86,6 +87,7 @@ struct CompareRequest {
   std::optional<TuningResult> tuned = {};     ///< of a study whose variants were tuned: its keys go with the variants
   std::optional<bool> higher_is_better = {};  ///< of config.metric, where another trainer logged it
   bool unpaired = false;                      ///< seeds do not pair these runs
+  std::optional<LadderConfig> ladder = {};    ///< of the study that these are the runs of
 };
 
 /// A run as it counts within its group.
@@ -209,6 +211,7 @@ struct Comparison {
   std::vector<Facet> facets;
   std::string interaction_key;            ///< the second factor, where compare.interaction asks whether the answer depends on it
   std::vector<ContrastResult> contrasts;  ///< those that could be tested
+  std::optional<LadderAnswer> ladder;     ///< of a study's ladder
   std::size_t num_comparisons = 0;        ///< that the correction covers
   std::string rate;                       ///< the learning rate of all runs, where layers are compared that were not tuned
   std::string scope;                      ///< behind "Sure": what seeds do not vary, "of this text"; empty where nothing is shared

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "ffn/base/files.hpp"
+#include "ffn/base/hash.hpp"
 #include "ffn/base/marked_names.hpp"
 #include "ffn/base/side_by_side.hpp"
 #include "ffn/base/text.hpp"
@@ -96,18 +97,22 @@ void put_in_defaults(std::map<std::string, std::string>& keys) {
 }
 
 constexpr const char* kInitHash = "model.init_hash";
+constexpr const char* kCommandKey = "engine.command";
 
 // Copies a config's facts into a run.
 void apply_config(const Json& found, const fs::path& path, FoundRun& run) {
-  const Json config = as_it_was_written(found);
+  const bool is_command = found.contains("engine");  // then the keys are another program's, and have its meaning
+  const Json config = is_command ? found : as_it_was_written(found);
   run.path = path;
   run.variant = path.parent_path().filename().string();
   run.keys = flat_keys(config);
   run.seed = store::integer_from(config.value("seed", Json(0)), INT64_MIN, INT64_MAX);
   run.label = config.value("label", "");
-  run.budget_steps = store::count_from(config.value(Json::json_pointer("/train/steps"), Json(0)));
-  put_in_defaults(run.keys);
-  if (run.keys.count("task.name") > 0) {
+  if (!is_command) {
+    run.budget_steps = store::count_from(config.value(Json::json_pointer("/train/steps"), Json(0)));
+    put_in_defaults(run.keys);
+  }
+  if (!is_command && run.keys.count("task.name") > 0) {
     if (is_named_task(run.keys["task.name"])) {  // the name says the rest
       for (auto key = run.keys.lower_bound("task."); key != run.keys.end();) {
         const bool is_said = key->first == "task.features" || key->first == "task.group" || key->first == "task.label" ||
@@ -117,8 +122,10 @@ void apply_config(const Json& found, const fs::path& path, FoundRun& run) {
       }
     }
   }
-  for (const char* key : {"seed", "name", "label", "keep", "train.checkpoint_every", "log.layers"})
-    run.keys.erase(key);  // they make no other run
+  std::vector<const char*> of_no_run{"seed", "name", "label", "keep"};
+  if (is_command) of_no_run.insert(of_no_run.end(), {"engine.timeout", "engine.workdir"});
+  else of_no_run.insert(of_no_run.end(), {"train.checkpoint_every", "log.layers"});
+  for (const char* key : of_no_run) run.keys.erase(key);
 }
 
 // In the study's words: its label, and its width, which may have been trained as another key.
@@ -160,6 +167,7 @@ FoundRun read_run(const FoundPlace& place) {
   run.tokens_per_step = record->tokens_per_step;
   run.summary = std::move(record->summary);
   if (run.summary) {
+    if (run.keys.count(kCommandKey) > 0) run.budget_steps = run.summary->steps;
     if (run.summary->steps > run.budget_steps)
       throw DataError(file + ": of " + std::to_string(run.summary->steps) + " steps in a run of " + std::to_string(run.budget_steps));
     run.flops_per_token = run.summary->cost.flops;
@@ -183,7 +191,9 @@ void name_contents(std::vector<FoundRun>& runs, const char* key, const std::func
 }
 
 void name_files(std::vector<FoundRun>& runs) {
-  name_contents(runs, "task.file", [](const FoundRun& run) { return run.text; });
+  name_contents(runs, "task.file", [](const FoundRun& run) { return run.keys.count(kCommandKey) > 0 ? "" : run.text; });
+  name_contents(runs, kCommandKey,
+                [](const FoundRun& run) { return run.text.empty() ? "" : sha256_hex(run.text + value_of(run, kCommandKey)); });
   name_contents(runs, "model.init_from",
                 [](const FoundRun& run) { return names_every_seed(value_of(run, "model.init_from")) ? "" : value_of(run, kInitHash); });
   for (auto& run : runs) run.keys.erase(kInitHash);
@@ -228,8 +238,9 @@ std::string list_of(const std::vector<std::string>& names) {
 
 FoundRun pending_run(const RunConfig& config, const fs::path& path) {
   FoundRun run;
-  const auto shape = task_shape(config.task);
   apply_config(resolved_json(config), path, run);
+  if (config.command) return run;
+  const auto shape = task_shape(config.task);
   run.keys.erase(kInitHash);
   run.tokens_per_step = config.train.batch_size * shape.sequence_length;
   run.flops_per_token = model_cost(config.model, shape).total.flops;

@@ -151,7 +151,8 @@ void note_lost_after_hit(Comparison& out) {
 
 // Verdicts on layers of unlike sizes are verdicts on sizes, too.
 void note_sizes(Comparison& out) {
-  static const std::set<std::string> kSizes{"d_ff", "expansion", "d_model", "blocks", "num_experts", "shared_experts", "keys", "key_width"};
+  static const std::set<std::string> kSizes{"d_ff",           "expansion", "d_model",   "blocks",          "num_experts",
+                                            "shared_experts", "keys",      "key_width", "block_expansion", "shared_expansion"};
   if (out.by.rfind("task.", 0) == 0 || kSizes.count(out.by.substr(out.by.rfind('.') + 1)) > 0) return;
   constexpr double kAlike = 1.05;
   const auto size_of = [](const GroupResult& group) { return static_cast<double>(group.parameters); };

@@ -18,7 +18,7 @@ using RunsBySeed = std::map<std::int64_t, const FoundRun*>;
 std::size_t cut_to_analysis(std::int64_t first, RunsBySeed& a, RunsBySeed& b, const SequentialRequest& request) {
   const auto finished = [](const RunsBySeed& runs, std::int64_t seed) {
     const auto run = runs.find(seed);
-    return run != runs.end() && run->second->state != RunState::failed;
+    return run != runs.end() && (run->second->state != RunState::failed || run->second->summary);
   };
   std::int64_t past = first;
   while (finished(a, past) && finished(b, past)) ++past;

@@ -13,11 +13,28 @@ namespace ffn {
 
 namespace {
 
-Metric find_metric(const std::string& name) {
+// Metrics that a program logs have their keys: "engine.metrics.val/loss.json".
+bool is_of_program(const FoundRun& run, const std::string& metric) {
+  const std::string key = "engine.metrics." + without_best(metric);
+  const auto at = run.keys.lower_bound(key);
+  return at != run.keys.end() && at->first.rfind(key + ".", 0) == 0;
+}
+
+// The metric of a program's runs where none is asked for.
+std::string usual_metric(const std::vector<FoundRun>& runs) {
+  const std::string all = "engine.metrics.";
+  const auto first = runs[0].keys.lower_bound(all);
+  if (first == runs[0].keys.end() || first->first.rfind(all, 0) != 0 || is_of_program(runs[0], metric::kValLoss.name))
+    return metric::kValLoss.name;
+  return first->first.substr(all.size(), first->first.rfind('.') - all.size());
+}
+
+Metric find_metric(const std::string& name, bool is_of_a_program) {
   if (name == "steps_to_target") return {name, Measure::steps, false};
   if (name == "flops_to_target") return {name, Measure::flops, false};
   if (name == "seconds_to_target") return {name, Measure::seconds, false};
   if (const auto* row = find_metric_row(name)) return {name, Measure::logged, row->higher_is_better};
+  if (const auto higher = usual_direction(name); higher && is_of_a_program) return {name, Measure::logged, *higher};
   std::vector<std::string> names = {"steps_to_target", "flops_to_target", "seconds_to_target"};
   for (const auto& row : metric_catalogue()) names.push_back(row.name);
   throw UsageError("no metric \"" + name + "\"" + did_you_mean(name, names), "known: " + join(names));
@@ -44,7 +61,8 @@ Metric pick_metric(const std::string& asked, const std::vector<FoundRun>& runs) 
   const auto any = [&](const auto& holds) { return std::any_of(runs.begin(), runs.end(), holds); };
   const bool any_target = any([](const FoundRun& run) { return run.keys.count("train.target.metric") > 0; });
   const bool of_classes = std::all_of(runs.begin(), runs.end(), is_table_of_classes);
-  const Metric metric = find_metric(!asked.empty() ? asked : any_target ? "steps_to_target" : of_classes ? "val/accuracy" : "val/loss");
+  const std::string name = !asked.empty() ? asked : any_target ? "steps_to_target" : of_classes ? "val/accuracy" : usual_metric(runs);
+  const Metric metric = find_metric(name, any([&](const FoundRun& run) { return is_of_program(run, name); }));
   if (metric.is_time()) {
     if (!any_target)
       throw UsageError("no run has a target, so there is no " + metric.name, "set train.target, or compare --metric val/loss");
@@ -63,7 +81,7 @@ bool is_unmeasured(const FoundRun& run, const Metric& metric) {
 }
 
 stats::Outcome outcome_of(const FoundRun& run, const Metric& metric) {
-  if (!run.summary || run.summary->end == RunEnd::diverged) return std::nullopt;
+  if (!run.summary || run.summary->end != RunEnd::done) return std::nullopt;
   return logged_value(*run.summary, metric.name);
 }
 

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <iterator>
 #include <set>
-#include <utility>
+#include <tuple>
 
 #include "ffn/base/error.hpp"
 #include "ffn/base/suggest.hpp"
@@ -61,8 +61,11 @@ bool determines(const std::vector<FoundRun>& runs, const std::string& given, con
   return true;
 }
 
-std::vector<std::string> facet_keys(const std::vector<FoundRun>& runs, std::vector<std::string> varying, const std::string& by) {
-  const auto rank = [&](const std::string& key) { return std::pair(-static_cast<int>(num_values(runs, key)), !all_have(runs, key)); };
+std::vector<std::string> facet_keys(const std::vector<FoundRun>& runs, std::vector<std::string> varying, const std::string& by,
+                                    const std::string& first) {
+  const auto rank = [&](const std::string& key) {
+    return std::tuple(key != first, -static_cast<int>(num_values(runs, key)), !all_have(runs, key));
+  };
   std::stable_sort(varying.begin(), varying.end(), [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
   std::vector<std::string> out;
   for (const auto& key : varying) {
@@ -97,7 +100,7 @@ std::string pick_by(const std::string& asked, const std::vector<FoundRun>& runs,
       throw UsageError("\"" + asked + "\" is the end of several keys that vary here", "name one of them: " + join(meant));
     throw UsageError("no run has a key \"" + asked + "\"" + did_you_mean(asked, varying), "keys that vary here: " + join(varying));
   }
-  if (varying.empty()) return "model.ffn.activation";
+  if (varying.empty()) return runs.at(0).keys.count("engine.command") > 0 ? "variant" : "model.ffn.activation";
   const auto first = std::find_if(varying.begin(), varying.end(), [&](const std::string& key) { return all_have(runs, key); });
   return first == varying.end() ? varying[0] : *first;
 }
@@ -195,11 +198,13 @@ std::vector<FoundRun> without_copies(std::vector<FoundRun> runs, const std::stri
     add_note(note::kCopies,
              {std::to_string(copies) + (copies == 1 ? " run was" : " runs were"), copies == 1 ? "is" : "are", same_text(same)}, c);
   // Failed runs have no summary; one of the same variant tells what a token costs.
+  std::map<Keys, std::int64_t> known;
+  for (const auto& run : out) {
+    if (run.flops_per_token > 0) known[run.keys] = run.flops_per_token;
+  }
   for (auto& run : out) {
-    if (run.flops_per_token > 0) continue;
-    for (const auto& other : out) {
-      if (other.flops_per_token > 0 && other.keys == run.keys) run.flops_per_token = other.flops_per_token;
-    }
+    const auto of_keys = run.flops_per_token == 0 ? known.find(run.keys) : known.end();
+    if (of_keys != known.end()) run.flops_per_token = of_keys->second;
   }
   return out;
 }

@@ -16,8 +16,9 @@ std::vector<std::string> varying_keys(const std::vector<FoundRun>& runs);
 bool determines(const std::vector<FoundRun>& runs, const std::string& given, const std::string& key);
 
 /// The varying keys that make facets: those that `by` does not determine, and of keys that move together the one with the
-/// most values, and of those that are equal in this one that all runs have.
-std::vector<std::string> facet_keys(const std::vector<FoundRun>& runs, std::vector<std::string> varying, const std::string& by);
+/// most values, and of those that are equal in this one that all runs have. `first`, a ladder's key, goes before all others.
+std::vector<std::string> facet_keys(const std::vector<FoundRun>& runs, std::vector<std::string> varying, const std::string& by,
+                                    const std::string& first = {});
 
 /// The key to compare by: the one asked for, or the first that varies and that all runs have. Throws UsageError for one that no run has.
 std::string pick_by(const std::string& asked, const std::vector<FoundRun>& runs, const std::vector<std::string>& varying);

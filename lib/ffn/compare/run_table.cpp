@@ -11,6 +11,7 @@
 #include "ffn/base/files.hpp"
 #include "ffn/base/suggest.hpp"
 #include "ffn/base/text.hpp"
+#include "ffn/config/metrics.hpp"
 #include "ffn/data/table_cells.hpp"
 
 namespace ffn {
@@ -81,17 +82,6 @@ std::string varying_among(const RunRows& rows, const std::string& usual) {
     if (!column.empty() && varies(rows, column)) out.push_back(name);
   }
   return join(out, " ");
-}
-
-std::optional<bool> usual_direction(const std::string& metric) {
-  const std::string name = plain_name(metric);
-  for (const char* word : {"loss", "bpb", "bits", "ppl", "perplexity", "err", "nll", "mse", "mae", "rmse", "time", "second", "step"}) {
-    if (name.find(word) != std::string::npos) return false;
-  }
-  for (const char* word : {"acc", "auc", "f1", "score", "reward", "return", "bleu", "iou", "psnr", "r2", "precision", "recall"}) {
-    if (name.find(word) != std::string::npos) return true;
-  }
-  return std::nullopt;
 }
 
 // "relu-seed3" and "relu_s=3": what is before, and the seed.
@@ -222,10 +212,14 @@ RunColumns infer_columns(const RunColumns& asked, RunRows& rows, const TakenValu
           "no column has a usual name of variants, such as act, variant or model",
           "--by COLUMN says what is compared, or give one file for each variant, or name runs like relu-seed3; " + columns_here(rows));
   }
-  if (!out.state.empty() && std::any_of(rows.rows.begin(), rows.rows.end(), [&](const RowCells& row) {
-        return state_of(row[index_of(rows, out.state)]) == RunState::interrupted;
-      }))
+  const auto state = index_of(rows, out.state);
+  for (std::size_t i = 0; i < rows.rows.size() && !out.state.empty(); ++i) {
+    const auto& word = rows.rows[i][state];
+    if (state_of(word) != RunState::interrupted) continue;
+    rows.notes.push_back("\"" + out.state + "\" is not read: \"" + with_codes(clipped(word, 40)) + "\" (" + rows.places[i] +
+                         ") is no state of a run that is known, such as finished, failed or running");
     out.state.clear();  // a column of another meaning
+  }
   if (take.kind == TakenValue::Kind::target && out.step.empty())
     throw UsageError("--take target needs a column of steps", "--step COLUMN names it; " + columns_here(rows));
   if (!out.higher_is_better) out.higher_is_better = usual_direction(out.metric);

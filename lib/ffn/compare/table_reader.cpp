@@ -4,9 +4,11 @@
 #include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 
 #include "ffn/base/files.hpp"
+#include "ffn/base/json_document.hpp"
 #include "ffn/base/text.hpp"
 #include "ffn/compare/event_files.hpp"
 #include "ffn/data/csv.hpp"

@@ -55,8 +55,7 @@ PointOutcomes part_of(const PointOutcomes& all, std::size_t first, std::size_t c
 class Chooser {
  public:
   explicit Chooser(const Study& study) : tune_(*study.tune), line_(tune_.axes.size() == 1 && is_line(tune_.axes[0])) {
-    const MetricRow* row = find_metric_row(tune_.metric);
-    direction_ = row && row->higher_is_better ? stats::Direction::higher_is_better : stats::Direction::lower_is_better;
+    direction_ = metric_direction(tune_.metric).value_or(false) ? stats::Direction::higher_is_better : stats::Direction::lower_is_better;
     const auto& compare = study.config.compare;
     if (tune_.metric != judged_metric(study)) return;
     if (compare.scale == "difference") asked_ = PointScale::values;
@@ -116,7 +115,8 @@ class Chooser {
 
 TuningChoices choose_points(const Study& study, const std::vector<fs::path>& runs) {
   const auto& tune = study.tune.value();
-  const std::size_t points = tune.num_points(), per_seed_runs = study.variants.size() * points;
+  const std::size_t points = tune.num_points(), stride = tuning_stride(study), num_tuned = study.variants.size() / stride,
+                    per_seed_runs = num_tuned * points;
   const Chooser chooser(study);
   TuningChoices out;
   out.result.study = kTuningDirectory;
@@ -124,7 +124,7 @@ TuningChoices choose_points(const Study& study, const std::vector<fs::path>& run
   out.result.per_seed = tune.per_seed;
   out.result.seeds = tune.seeds;
   for (const auto& axis : tune.axes) out.result.keys.push_back(axis.key);
-  std::vector<PointOutcomes> all(study.variants.size(), PointOutcomes(points)), before = all;
+  std::vector<PointOutcomes> all(num_tuned, PointOutcomes(points)), before = all;
   for (std::size_t v = 0; v < all.size(); ++v) {
     for (std::size_t first = 0; first < runs.size(); first += per_seed_runs) {
       for (std::size_t p = 0; p < points; ++p) {
@@ -157,7 +157,7 @@ TuningChoices choose_points(const Study& study, const std::vector<fs::path>& run
       if (end && std::find(out.at_ends.begin(), out.at_ends.end(), std::make_pair(axis, *end)) == out.at_ends.end())
         out.at_ends.emplace_back(axis, *end);
     }
-    out.result.variants.push_back(chooser.summary(study.variants[v].name, all[v], before[v], scale, out.of[v]));
+    out.result.variants.push_back(chooser.summary(study.variants[v * stride].name, all[v], before[v], scale, out.of[v]));
   }
   return out;
 }

@@ -70,14 +70,17 @@ ModelCost model_cost(const ModelConfig& m, const TaskShape& task) {
   const auto d = m.d_model;
   ModelCost out;
   if (m.attention) out.attention = attention_cost(*m.attention, d, task.sequence_length);
-  out.ffn = ffn_cost(m.ffn, d);
-  out.ffns = out.ffn * m.blocks;
-  if (m.share_ffn) out.ffns = {out.ffn.parameters, out.ffn.active_parameters, out.ffns.flops};
-
-  const std::int64_t sublayers = m.parallel ? 1 : (m.attention ? 1 : 0) + (std::holds_alternative<NoFfnConfig>(m.ffn) ? 0 : 1);
+  std::int64_t sublayers = 0;  // of all blocks
+  for (std::int64_t b = 0; b < (m.differs_by_block() ? m.blocks : 1); ++b) {
+    const ModelConfig block = m.of_block(b);
+    const std::int64_t alike = m.differs_by_block() ? 1 : m.blocks;
+    const Cost ffn = ffn_cost(block.ffn, d), all = ffn * alike;
+    out.ffns += m.share_ffn ? Cost{ffn.parameters, ffn.active_parameters, all.flops} : all;
+    sublayers += alike * (block.parallel ? 1 : (m.attention ? 1 : 0) + (std::holds_alternative<NoFfnConfig>(block.ffn) ? 0 : 1));
+  }
   const auto places = m.norm.places();
   const std::int64_t per_norm = m.norm.centres() ? 2 * d : d;
-  out.norms = dense((sublayers * places.per_sublayer() * m.blocks + (places.at_end ? 1 : 0)) * per_norm, 0);
+  out.norms = dense((sublayers * places.per_sublayer() + (places.at_end ? 1 : 0)) * per_norm, 0);
   const auto in = task.input_width, classes = task.num_classes;
   if (task.tokens) {
     out.ends += dense(in * d, 0);  // a look-up

@@ -30,7 +30,6 @@ Cost attention_cost(const AttentionConfig& attention, std::int64_t d_model, std:
 
 struct ModelCost {
   Cost attention;  ///< one block's
-  Cost ffn;        ///< one block's
   Cost ffns;       ///< of all blocks: with share_ffn its parameters count once
   Cost norms;      ///< all of them
   Cost ends;       ///< input embedding or projection, positions, head

@@ -1,7 +1,9 @@
 // Expands a sweep into its variants.
 #pragma once
 
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -41,6 +43,26 @@ class Expansion {
   void exclude(const SweepConfig& sweep, std::vector<Combination>& all);
   void include(const SweepConfig& sweep, std::vector<Combination>& all);
 };
+
+/// A variant at a size of the ladder, or at the only one.
+struct SizedCombination {
+  Combination combination;
+  std::string name;
+  std::size_t rung;
+  std::string size;    ///< "d_model=48"; empty without a ladder
+  double rate_factor;  ///< what a rate of the smallest size is multiplied by
+};
+
+/// A variant's config; nothing where it has problems, which are then known.
+using ReadCombination = std::function<std::optional<RunConfig>(const Combination&)>;
+
+/// The swept combinations at every size of the study's ladder, sizes running fastest. The rules count the parameters of the first
+/// variant, so that all variants of a size train alike. `keys`: those that are swept. Nothing of a ladder with problems.
+std::vector<SizedCombination> at_every_size(const Study& study, const std::vector<Combination>& swept, const std::set<std::string>& keys,
+                                            const ReadCombination& read, Expansion& expansion);
+
+/// What the study asks for and a ladder cannot have.
+void check_ladder(const Study& study, Expansion& expansion);
 
 /// "activation" of "model.ffn.activation".
 std::string last_segment(const std::string& key);

@@ -210,9 +210,16 @@ void require_formula(FieldVisitor& v, const ModelConfig& model) {
   }
   if (!activation_problem(size.activation).empty()) return;  // said where it stands
   std::vector<FormulaProblem> problems;
-  const auto graph = compile_formula(text, model.d_model, size.hidden_width(model.d_model), size.activation, problems);
+  auto graph = compile_formula(text, model.d_model, size.hidden_width(model.d_model), size.activation, problems);
+  FfnSize own = size;
+  for (const auto& expansion : *model.block_expansion) {
+    if (!problems.empty() || !expansion.is_number() || !(expansion.get<double>() > 0)) continue;
+    own.expansion = expansion.get<double>();
+    graph = compile_formula(text, model.d_model, own.hidden_width(model.d_model), size.activation, problems);
+  }
   for (const auto& problem : problems)
-    v.require(false, (place + problem.key).c_str(), problem.message, {"d_model", "ffn.d_ff", "ffn.expansion", "ffn.activation"});
+    v.require(false, (place + problem.key).c_str(), problem.message,
+              {"d_model", "ffn.d_ff", "ffn.expansion", "ffn.activation", "block_expansion"});
   if (!problems.empty()) return;
   v.require(
       size.dropout == 0 || graph.drops(), "ffn.dropout",

@@ -1,6 +1,8 @@
 #include "ffn/config/metrics.hpp"
 
 #include <algorithm>
+#include <cctype>
+#include <initializer_list>
 #include <iterator>
 
 #include "ffn/config/coverage.hpp"
@@ -72,6 +74,22 @@ const MetricRow* find_metric_row(const std::string& given) {
     if (name == row.name || (of_block && of_layers && name.compare(0, dot, row.name) == 0)) return &row;
   }
   return nullptr;
+}
+
+std::optional<bool> usual_direction(std::string name) {
+  for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const auto has_any = [&](std::initializer_list<const char*> words) {
+    return std::any_of(words.begin(), words.end(), [&](const char* word) { return name.find(word) != std::string::npos; });
+  };
+  if (has_any({"per_sec", "throughput"})) return true;
+  if (has_any({"loss", "bpb", "bits", "ppl", "perplexity", "err", "nll", "mse", "mae", "rmse", "time", "second", "step"})) return false;
+  if (has_any({"acc", "auc", "f1", "score", "reward", "return", "bleu", "iou", "psnr", "r2", "precision", "recall"})) return true;
+  return std::nullopt;
+}
+
+std::optional<bool> metric_direction(const std::string& name) {
+  const MetricRow* row = find_metric_row(name);
+  return row ? std::optional(row->higher_is_better) : usual_direction(name);
 }
 
 std::vector<AuxiliaryLoss> auxiliary_losses(const MoeConfig& c) {

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -159,6 +160,11 @@ std::string without_best(const std::string& metric);
 
 /// nullptr if there is none of that name. A block's own value ("ffn/dead_units.0", with log.layers) has the row of the mean.
 const MetricRow* find_metric_row(const std::string& name);
+
+/// Whether higher values are better, by words in the name ("loss", "score"); nothing where it has none.
+std::optional<bool> usual_direction(std::string name);
+/// The same by the catalogue, and by the name of a metric that another trainer logs.
+std::optional<bool> metric_direction(const std::string& name);
 
 /// Whether this run logs the metric. Those of training ("train/…") begin with the first step.
 bool is_logged(const MetricRow& row, const RunConfig& config);

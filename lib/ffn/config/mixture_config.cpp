@@ -43,7 +43,13 @@ const TopKFields* top_k_fields(const RouterConfig& router) {
 
 FfnSize MoeConfig::shared_size(std::int64_t d_model) const {
   FfnSize size = *this;
-  size.d_ff = shared_experts * hidden_width(d_model);
+  FfnSize one = *this;
+  if (shared_expansion) {
+    one.d_ff.reset();
+    one.matched_width.reset();
+    one.expansion = shared_expansion;
+  }
+  size.d_ff = shared_experts * one.hidden_width(d_model);
   size.matched_width.reset();
   return size;
 }
@@ -85,6 +91,10 @@ void MoeConfig::describe(FieldVisitor& v) {
              "experts that every token goes to with weight 1, computed as one FFN of so many times the width (DeepSeekMoE, "
              "Dai et al. 2024, arXiv:2401.06066)"},
             shared_experts, between(std::int64_t{0}, 64));
+  v.optional_real({"shared_expansion", "hidden width of a shared expert as a multiple of d_model; like the others' if it is not set"},
+                  shared_expansion, Bounds<double>{0.0, 1024.0, true});
+  v.require(!shared_expansion || shared_experts > 0, "shared_expansion",
+            "shared_expansion is of shared experts, and there is none; set shared_experts or leave it out", {"shared_experts"});
   v.require(top_k <= num_experts, "top_k",
             "top_k (" + std::to_string(top_k) + ") exceeds num_experts (" + std::to_string(num_experts) + ")", {"num_experts"});
   const bool expert_choice = std::holds_alternative<ExpertChoiceConfig>(router);

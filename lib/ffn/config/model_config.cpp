@@ -10,6 +10,7 @@
 
 #include "ffn/base/json_document.hpp"
 #include "ffn/base/marked_names.hpp"
+#include "ffn/config/by_block.hpp"
 #include "ffn/config/parameters.hpp"
 #include "ffn/formula/activation_formula.hpp"
 #include "ffn/formula/named_formulas.hpp"
@@ -351,6 +352,8 @@ void ModelConfig::describe(FieldVisitor& v) {
           "attention and feed-forward layer read the same norm of x: x + attention(norm(x)) + ffn(norm(x)) (GPT-J; PaLM, Chowdhery et al. "
           "2022, arXiv:2204.02311)"},
          parallel);
+  v.integer({"parallel_from", "with parallel: the first block that is so, counted from 0; those before are serial"}, parallel_from,
+            between(std::int64_t{0}, 255));
   v.require(!parallel || attention, "parallel",
             "parallel puts the feed-forward layer beside attention, and this model has none; set model.attention.heads or parallel=false",
             {"attention"});
@@ -376,6 +379,11 @@ void ModelConfig::describe(FieldVisitor& v) {
        "tokens, as of text"},
       tie);
   v.one_of({"ffn", "the feed-forward layer"}, ffn);
+  v.json({"block_expansion", "expansion of each block's feed-forward layer, such as [4, 4, 8, 0]; 0: that block has none"},
+         *block_expansion, Shape::list);
+  v.json({"block_activation", "activation of each block's feed-forward layer, such as [\"identity\", \"gelu\"]"}, *block_activation,
+         Shape::list);
+  require_blocks(v, *this);
   v.require(!has_expert_choice(*this) || !attention || !attention->causal, "ffn.router",
             "expert_choice compares a token with later ones, so a causal model would see what it must not; choose another router",
             {"attention.causal", "ffn.router.kind"});

@@ -145,6 +145,7 @@ struct MoeConfig : FfnSize {
   double z_loss_weight = 0, importance_weight = 0, sequence_balance_weight = 0;
   std::optional<double> capacity_factor;
   std::int64_t shared_experts = 0;
+  std::optional<double> shared_expansion;
   void describe(FieldVisitor& v);
   /// Size of the one FFN that the shared experts form.
   FfnSize shared_size(std::int64_t d_model) const;
@@ -282,12 +283,21 @@ struct ModelConfig {
   std::optional<AttentionConfig> attention;
   NormConfig norm;
   bool residual = false;
-  bool parallel = false;   ///< attention and FFN read the same input: x + attention(x) + ffn(x)
-  bool share_ffn = false;  ///< one FFN for all blocks
+  bool parallel = false;           ///< attention and FFN read the same input: x + attention(x) + ffn(x)
+  std::int64_t parallel_from = 0;  ///< the first block of which they do
+  bool share_ffn = false;          ///< one FFN for all blocks
   double residual_dropout = 0.0;
   bool tie = false;
+  JsonValue block_expansion = JsonValue::array();   ///< in place of the FFN's expansion, one per block; 0: no layer
+  JsonValue block_activation = JsonValue::array();  ///< likewise of its activation
   FfnConfig ffn;
   void describe(FieldVisitor& v);
+  /// Whether blocks differ.
+  bool differs_by_block() const;
+  /// The hidden widths as a person reads them: "256", or "64, 0" by block; "-" of layers without one.
+  std::string widths_text() const;
+  /// The same with what holds for this block as what holds for all.
+  ModelConfig of_block(std::int64_t block) const;
   /// Roles of its parameters, each once, with those of learned positions.
   std::vector<Role> roles() const;
   /// Whether `init_from` has a start for each seed: DIR/seed-*.

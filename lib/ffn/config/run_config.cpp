@@ -63,6 +63,13 @@ void RunConfig::describe(FieldVisitor& v) {
           "name of this variant in tables, sentences and charts; not part of the run's identity. In a sweep, set it in include or zip"},
          label);
   v.integer({"seed", "root seed of initial weights, data order and dropout"}, seed, at_least(std::int64_t{0}));
+  v.require(is_path_safe(name), "name",
+            shortened(name) + " is not a directory name; use up to 128 letters, digits and -_.+=, not starting with a dot or dash");
+  v.require(!is_reserved(name), "name", shortened(name) + " is reserved: ffn-train uses it for its own files");
+  if (command) {
+    v.group({"engine", kEngineDoc}, *command);
+    return v.choice({"keep", "files that stay when a run has finished"}, keep, {{"all", "all"}, {"summary", "run.json alone"}});
+  }
   v.one_of({"task", "the task"}, task);
   v.group({"model", "the network"}, model);
   v.group({"train", "how it is trained"}, train);
@@ -75,14 +82,14 @@ void RunConfig::describe(FieldVisitor& v) {
              "for sample, inspect and --init-from"},
             {"state", "as all and the optimizer's state, from which a run of more train.steps goes on"},
             {"summary", "run.json alone"}});
-  v.require(is_path_safe(name), "name",
-            shortened(name) + " is not a directory name; use up to 128 letters, digits and -_.+=, not starting with a dot or dash");
-  v.require(!is_reserved(name), "name", shortened(name) + " is reserved: ffn-train uses it for its own files");
   const std::vector<const char*> roles_come_from{"model.ffn.kind", "model.ffn.parameters", "model.attention", "model.norm.kind",
                                                  "task.kind"};
   const std::string of_rates =
       std::visit([&](const auto& optimizer) { return role_factors_problem(*optimizer.lr_scale, model, task); }, train.optimizer);
   v.require(of_rates.empty(), "train.optimizer.lr_scale", of_rates, roles_come_from);
+  const std::string of_decay =
+      std::visit([&](const auto& optimizer) { return role_factors_problem(*optimizer.decay_scale, model, task); }, train.optimizer);
+  v.require(of_decay.empty(), "train.optimizer.decay_scale", of_decay, roles_come_from);
   const std::string of_starts = model.init_scale->contains("norm") ? "norms start at 1, whatever init_scale; remove norm"
                                                                    : role_factors_problem(*model.init_scale, model, task);
   v.require(of_starts.empty(), "model.init_scale", of_starts, roles_come_from);
@@ -203,12 +210,23 @@ void hash_initial_weights(const Document& document, ModelConfig& model, std::vec
   }
 }
 
+RunConfig read_command_run(Document& document, const std::string& source) {
+  RunConfig config;
+  config.command.emplace().keys = take_free_keys(document);
+  JsonReader reader(document);
+  reader.read([&config](FieldVisitor& v) { config.describe(v); });
+  finish_command(document, *config.command, reader.problems);
+  if (!reader.problems.empty()) throw ConfigError(source, std::move(reader.problems), "experiments/JUDGE.md shows commands as engines");
+  return config;
+}
+
 }  // namespace
 
 RunConfig read_run_config(const Document& document, const std::string& source) {
   RunConfig config;
   Document copy = document;
   copy.tree().erase("$schema");  // an editor's hint, not ours
+  if (has_command(copy)) return read_command_run(copy, source);
   keep_newer(copy);
   std::vector<Problem> unresolved;
   resolve_formula_names(copy, unresolved);
@@ -230,11 +248,16 @@ RunConfig read_run_config(const Document& document, const std::string& source) {
   return config;
 }
 
-Json resolved_json(const RunConfig& config) { return write_json(config); }
+Json resolved_json(const RunConfig& config) {
+  Json json = write_json(config);
+  if (config.command) json.update(*config.command->keys);
+  return json;
+}
 
 std::string cohort_key(const RunConfig& config) {
-  Json json = write_json(config);
+  Json json = resolved_json(config);
   for (const char* key : {"name", "label", "seed", "keep"}) json.erase(key);
+  if (config.command) return dump_json(json);
   json["model"].erase("init_hash");  // of a seed its own
   json.erase("log");
   json["model"]["ffn"].erase("dropout");

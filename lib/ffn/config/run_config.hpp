@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ffn/base/json_document.hpp"
+#include "ffn/config/command_config.hpp"
 #include "ffn/config/compute_config.hpp"
 #include "ffn/config/loss.hpp"
 #include "ffn/config/model_config.hpp"
@@ -27,7 +28,8 @@ struct RunConfig {
   TrainConfig train;
   ComputeConfig compute;
   LogConfig log;
-  std::string keep = "all";  ///< files that stay, no part of a run's identity; "summary": run.json alone
+  std::string keep = "all";              ///< files that stay, no part of a run's identity; "summary": run.json alone
+  std::optional<CommandConfig> command;  ///< of a run that another program trains; task, model, train and compute then say nothing
   void describe(FieldVisitor& v);
 
   Loss loss() const;

@@ -67,6 +67,7 @@ void StudyConfig::describe(FieldVisitor& v) {
           "first is the first seed"},
          *seeds, Shape::any);
   v.group({"sweep", "what varies"}, sweep);
+  v.optional_group({"ladder", "sizes at which every variant is trained: does the answer hold at larger ones?"}, ladder);
   v.json({"tune",
           "keys → values: each variant is compared at its own best values, chosen on other seeds. \"seeds\", \"metric\" (default: the "
           "compared metric) and \"retune\" control the tuning"},
@@ -90,15 +91,19 @@ void describe_document(FieldVisitor& v) {
   StudyConfig study;
   run.describe(v);
   study.describe(v);
+  CommandConfig command;
+  v.group({"engine", kEngineDoc}, command);
 }
 
 bool is_study(const Document& document) {
   const auto& tree = document.tree();
-  return tree.contains("seeds") || tree.contains("sweep") || tree.contains("tune");
+  return tree.contains("seeds") || tree.contains("sweep") || tree.contains("ladder") || tree.contains("tune") || has_command(document);
 }
 
 namespace {
 
+using config_detail::at_every_size;
+using config_detail::check_ladder;
 using config_detail::Combination;
 using config_detail::Entry;
 using config_detail::Expansion;
@@ -109,6 +114,7 @@ using config_detail::refuse_shared_labels;
 using config_detail::refuse_unknown_parameters;
 using config_detail::refuse_what_changes_no_result;
 using config_detail::SharedProblems;
+using config_detail::SizedCombination;
 using config_detail::variant_name;
 using config_detail::where_written;
 
@@ -151,6 +157,25 @@ void refuse_tuned_losses(const Study& study, Expansion& expansion) {
   }
 }
 
+// The same for runs of a program, which logs what its config says.
+void check_metric_of_command(const Study& study, const CommandConfig& command, Expansion& expansion) {
+  std::vector<std::string> names;
+  for (const auto& item : command.metrics->items()) names.push_back(item.key());
+  const auto check = [&](const char* pointer, const std::string& asked) {
+    if (std::find(names.begin(), names.end(), without_best(asked)) == names.end())
+      expansion.problem(pointer,
+                        "engine.metrics has no " + shortened(Json(asked)) + did_you_mean(asked, names) + "; it has " + join(names));
+  };
+  const auto& [metric, scale] = std::pair(study.config.compare.metric, study.config.compare.scale);
+  check("/compare/metric", metric);
+  if (study.tune) check("/tune/metric", study.tune->metric);
+  if (scale == "ratio" && metric_direction(metric).value_or(false))
+    expansion.problem("/compare/scale", metric + " need not be positive, and has no ratios then; use \"difference\" or \"ranks\"");
+  const bool has_seeds = study.seeds.size() > 1 || study.sequential_seeds || study.tune;
+  if (has_seeds && !command.names("seed"))
+    expansion.problem("/engine/command", "no argument has {seed}, and runs of several seeds would be one run several times; add it");
+}
+
 // Whether the comparison that the study asks for can be had.
 void check_metric(const Study& study, Expansion& expansion) {
   const std::string& asked = study.config.compare.metric;
@@ -161,14 +186,24 @@ void check_metric(const Study& study, Expansion& expansion) {
       expansion.problem(pointer, metric + kKnownAtHit + "; " + kAtHitRemedy);
   };
   refuse_stopped("/compare/metric", asked);
-  if (study.tune) refuse_stopped("/tune/metric", study.tune->metric);
+  std::vector<std::string> names(std::begin(kTimesToTarget), std::end(kTimesToTarget));
+  const auto all_names = [&] {
+    auto all = names;
+    for (const auto& row : metric_catalogue()) all.push_back(row.name);
+    return all;
+  };
+  if (study.tune) {
+    const std::string& tuned = study.tune->metric;
+    refuse_stopped("/tune/metric", tuned);
+    if (tuned != names[0] && !find_metric_row(tuned))
+      expansion.problem("/tune/metric", "unknown metric " + shortened(tuned) + "; known: " + join(all_names()));
+  }
   refuse_tuned_losses(study, expansion);
   if (asked.empty() || study.variants.empty()) return;
   const auto any = [&](const auto& holds) {
     return std::any_of(study.variants.begin(), study.variants.end(), [&](const Variant& variant) { return holds(variant.config); });
   };
   const auto bad = [&](const std::string& why) { expansion.problem("/compare/metric", why); };
-  std::vector<std::string> names(std::begin(kTimesToTarget), std::end(kTimesToTarget));
   if (std::find(names.begin(), names.end(), asked) != names.end()) {
     if (!any([](const RunConfig& config) { return config.train.target.has_value(); }))
       bad("no variant has a target, so there is no " + asked + "; set train.target, or compare val/loss");
@@ -184,9 +219,9 @@ void check_metric(const Study& study, Expansion& expansion) {
       expansion.problem("/compare/scale", asked + " need not be positive, and has no ratios then; use \"difference\" or \"ranks\"");
     return;
   }
-  for (const auto& row : metric_catalogue()) names.push_back(row.name);
-  const auto suggestion = did_you_mean(asked, names);
-  bad("unknown metric " + shortened(asked) + (suggestion.empty() ? "; known: " : suggestion + " Known: ") + join(names));
+  const auto known = all_names();
+  const auto suggestion = did_you_mean(asked, known);
+  bad("unknown metric " + shortened(asked) + (suggestion.empty() ? "; known: " : suggestion + " Known: ") + join(known));
 }
 
 // The document that all variants share, with the variant's values in place.
@@ -234,7 +269,8 @@ void check_tuning(const Study& study, const Document& common, const std::vector<
         "/seeds", "seed " + std::to_string(seed) + " is kept for tuning; those that judge are below " + std::to_string(kFirstTuningSeed));
     break;
   }
-  const std::size_t runs = combinations.size() * tune.num_points() * tune.seeds * (tune.per_seed ? study.seeds.size() : 1);
+  const std::size_t runs =
+      combinations.size() / tuning_stride(study) * tune.num_points() * tune.seeds * (tune.per_seed ? study.seeds.size() : 1);
   if (runs > kMaxRuns) expansion.problem("/tune", std::to_string(runs) + " runs to tune; a study has at most " + std::to_string(kMaxRuns));
   if (expansion.problems.size() > before) return;
   for (const auto& combination : combinations) {
@@ -258,7 +294,8 @@ void check_tuning(const Study& study, const Document& common, const std::vector<
 
 std::shared_ptr<const Document> common_of(Document document) {
   auto common = std::make_shared<Document>(std::move(document));
-  for (const char* key : {"$schema", "seeds", "sweep", "tune", "compare", "expect", "question", "source"}) common->tree().erase(key);
+  for (const char* key : {"$schema", "seeds", "sweep", "ladder", "tune", "compare", "expect", "question", "source"})
+    common->tree().erase(key);
   return common;
 }
 
@@ -273,12 +310,10 @@ RunConfig config_with(const Study& study, const std::vector<Assignment>& assignm
 
 namespace {
 
-void add_variants(Study& study, const std::vector<Combination>& combinations, const std::set<std::string>& keys, const std::string& source,
-                  Expansion& expansion, SharedProblems& problems) {
-  const auto names = expansion.variant_names(combinations, keys);
-  for (std::size_t i = 0; i < combinations.size(); ++i) {
-    const auto& combination = combinations[i];
-    Variant variant{names[i], {}, {}, {}};
+void add_variants(Study& study, const std::vector<SizedCombination>& sized, const std::string& source, Expansion& expansion,
+                  SharedProblems& problems) {
+  for (const auto& [combination, name, rung, size, rate_factor] : sized) {
+    Variant variant{name, {}, {}, rung, size, rate_factor};
     for (const auto& entry : combination) variant.assignments.push_back({entry.key, entry.value, entry.pointer});
     try {
       variant.config = read_run_config(with_assignments(*study.common, combination, expansion), source);
@@ -304,12 +339,15 @@ std::string judged_metric(const Study& study) {
 Study read_study(const Document& document, const std::string& source) {
   Study study;
   Document base = document;
-  keep_newer(base);
+  const bool is_command = has_command(document);
+  if (!is_command) keep_newer(base);
   study.document = base.tree();
   base.tree().erase("$schema");
   RunConfig run;
-  Document shared = base;  // without the activation: its parameters may be a variant's, and the layer around it, too
-  if (const Json::json_pointer ffn("/model/ffn"); base.tree().contains(ffn) && base.tree()[ffn].is_object()) {
+  Document shared = base;
+  if (is_command) run.command.emplace().keys = take_free_keys(shared);
+  // Without the activation: its parameters may be a variant's, and the layer around it, too.
+  if (const Json::json_pointer ffn("/model/ffn"); !is_command && base.tree().contains(ffn) && base.tree()[ffn].is_object()) {
     for (const char* key : {"activation", "activation_parameters"}) shared.tree()[ffn].erase(key);
   }
   JsonReader reader(shared);
@@ -320,6 +358,9 @@ Study read_study(const Document& document, const std::string& source) {
   if (!reader.problems.empty())
     throw ConfigError(source, std::move(reader.problems), "`ffn-train list keys` shows every key with its default");
   study.name = run.name;
+  if (is_command && !base.tree().contains("seeds")) study.config.seeds = Json::array({run.seed});
+  if (is_command && study.config.compare.metric.empty())
+    (*study.document)["compare"]["metric"] = study.config.compare.metric = run.command->main_metric();
   // Included variants and whole layers need not share keys with the others: such variants are compared whole.
   if (study.config.compare.by.empty() && (!study.config.sweep.include->empty() || sweeps_objects(study.config.sweep))) {
     study.config.compare.by = "variant";
@@ -332,31 +373,46 @@ Study read_study(const Document& document, const std::string& source) {
       study.sequential_seeds ? study.sequential_seeds->seeds(SequentialSeeds::kFewest) : seed_list(*study.config.seeds, expansion);
   study.tune =
       read_tuning(*study.config.tune, [&](const std::string& pointer, const std::string& message) { expansion.problem(pointer, message); });
-  const auto combinations = expansion.combinations(study.config.sweep);
+  auto combinations = expansion.combinations(study.config.sweep);
   std::set<std::string> keys;
-  for (const auto& combination : combinations) {
+  for (const auto& combination : combinations)
     for (const auto& assignment : combination) keys.insert(assignment.key);
-  }
+  const std::size_t num_variants = combinations.size() * (study.config.ladder ? study.config.ladder->num_sizes() : 1);
   refuse_what_changes_no_result(study, keys, expansion);
   refuse_shared_labels(study.config.sweep, run.label, combinations.size(), expansion);
-  refuse_both_widths(combinations, study.tune ? study.tune->axes : std::vector<TuningAxis>(), expansion);
+  if (!is_command) refuse_both_widths(combinations, study.tune ? study.tune->axes : std::vector<TuningAxis>(), expansion);
   if (keys.count("seed")) expansion.problem("/sweep", "\"seed\" cannot be swept: seeds are replicates, set \"seeds\"");
   const std::size_t most_seeds = study.sequential_seeds ? study.sequential_seeds->max : study.seeds.size();
-  if (combinations.size() * most_seeds > kMaxRuns) {
-    expansion.problem("/seeds", std::to_string(combinations.size()) + " variants and " + std::to_string(most_seeds) + " seeds are " +
-                                    std::to_string(combinations.size() * most_seeds) + " runs; a study has at most " +
-                                    std::to_string(kMaxRuns));
+  if (num_variants * most_seeds > kMaxRuns) {
+    expansion.problem("/seeds", std::to_string(num_variants) + " variants and " + std::to_string(most_seeds) + " seeds are " +
+                                    std::to_string(num_variants * most_seeds) + " runs; a study has at most " + std::to_string(kMaxRuns));
     throw ConfigError(source, std::move(expansion.problems), "split it: several studies can be compared together");
   }
   study.common = common_of(base);
   SharedProblems of_variants;
-  add_variants(study, combinations, keys, source, expansion, of_variants);
+  const auto read = [&](const Combination& combination) -> std::optional<RunConfig> {
+    try {
+      return read_run_config(with_assignments(*study.common, combination, expansion), source);
+    } catch (const ConfigError& error) {
+      for (const auto& problem : error.problems())
+        of_variants.add(where_written(problem, combination, expansion.document), variant_name(combination, keys));
+      return std::nullopt;
+    }
+  };
+  const auto sized = at_every_size(study, combinations, keys, read, expansion);
+  combinations.clear();
+  for (const auto& one : sized) combinations.push_back(one.combination);
+  add_variants(study, sized, source, expansion, of_variants);
   if (study.tune) check_tuning(study, *study.common, combinations, keys, source, expansion, of_variants);
   if (study.tune && study.tune->metric.empty()) study.tune->metric = tuning_metric(judged_metric(study));
   of_variants.move_to(expansion.problems, combinations.size());
-  if (expansion.problems.empty()) refuse_unknown_parameters(study, combinations, expansion);
-  if (expansion.problems.empty()) refuse_keys_of_no_variant(study, base, keys, expansion);
-  check_metric(study, expansion);
+  if (!is_command && expansion.problems.empty()) refuse_unknown_parameters(study, combinations, expansion);
+  if (!is_command && expansion.problems.empty()) refuse_keys_of_no_variant(study, base, keys, expansion);
+  if (is_command) check_metric_of_command(study, *run.command, expansion);
+  else check_metric(study, expansion);
+  if (!is_command) check_ladder(study, expansion);
+  else if (study.config.ladder)
+    expansion.problem("/ladder", "a ladder goes by parameters, and how many a program's model has is not known; sweep its key");
   if (study.sequential_seeds && combinations.size() == 1)
     expansion.problem("/seeds", "one variant has nothing to decide; sweep a key, or give a number of seeds");
   if (study.sequential_seeds && !study.config.compare.over.empty())

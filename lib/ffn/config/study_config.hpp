@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "ffn/config/ladder.hpp"
 #include "ffn/config/run_config.hpp"
 #include "ffn/config/sequential_seeds.hpp"
 #include "ffn/config/tuning.hpp"
@@ -39,6 +40,7 @@ struct SweepConfig {
 struct StudyConfig {
   JsonValue seeds = JsonValue::number(1);  ///< a count, a list of seeds, or {"until": "settled", …}
   SweepConfig sweep;
+  std::optional<LadderConfig> ladder;
   JsonValue tune = JsonValue::object();  ///< keys that are tuned → values to try, and how; see tuning.hpp
   CompareConfig compare;
   std::string question;                   ///< what the study is to answer
@@ -58,10 +60,13 @@ struct Variant {
   std::string name;                     ///< path-safe: "activation=relu+expansion=4"; "base" without a sweep
   std::vector<Assignment> assignments;  ///< what differs from the base, in the order of the axes
   RunConfig config;                     ///< with seed 0
-  std::vector<RunConfig> of_seed;       ///< one per seed of the study where each was tuned for itself; else empty
+  std::size_t rung = 0;                 ///< index of its size on the study's ladder
+  std::string size = {};                ///< "d_model=48" on a ladder
+  double rate_factor = 1;               ///< what a rate of the ladder's smallest size is multiplied by here
+  std::vector<RunConfig> of_seed = {};  ///< one per seed of the study where each was tuned for itself; else empty
 
   /// Name for people.
-  const std::string& shown() const { return config.label.empty() ? name : config.label; }
+  std::string shown() const { return config.label.empty() ? name : config.label + (size.empty() ? "" : ", " + size); }
 };
 
 struct Study {
@@ -80,7 +85,8 @@ struct Study {
 /// Every key that a config file may have, at its default: for the schema and the reference.
 void describe_document(FieldVisitor& v);
 
-/// True if the document describes more than one run: it has "seeds", "sweep" or "tune".
+/// True if the document describes more than one run (it has "seeds", "sweep", "ladder" or "tune"), or runs of a program, of which one is a
+/// study, too.
 bool is_study(const Document& document);
 
 /// Reads a study and every one of its runs. Throws ConfigError with all problems of all variants, each named.
@@ -98,14 +104,17 @@ std::shared_ptr<const Document> common_of(Document document);
 /// The study's run with these values in place, its seed 0. Asks for its name and `common` alone. Throws ConfigError.
 RunConfig config_with(const Study& study, const std::vector<Assignment>& assignments);
 
-/// The study that tunes this one: every variant at every grid point, with the tuning seeds of the study's seeds. Variants of a grid
+/// Every how many variants one is tuned, whose choice the next ones take: all sizes of a ladder that is tuned at the smallest; otherwise 1.
+std::size_t tuning_stride(const Study& study);
+
+/// The study that tunes this one: every tuned variant at every grid point, with the tuning seeds of the study's seeds. Variants of a grid
 /// point stand side by side: index variant × num_points + point.
 Study tuning_study(const Study& study);
 
 /// A variant's run at a point of the study's grid, its seed 0. Throws ConfigError.
 RunConfig config_at(const Study& study, const Variant& variant, std::size_t point);
 
-/// The study with its choices in place: choices[variant] has one index of a grid point, or one per seed.
+/// The study with its choices in place: choices[tuned variant] has one index of a grid point, or one per seed.
 Study with_choices(const Study& study, const std::vector<std::vector<std::size_t>>& choices);
 
 /// Command-line form of a sweep: moves each `key=a,b,c` into the document's grid and returns the other assignments.

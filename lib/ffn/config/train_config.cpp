@@ -11,7 +11,9 @@ namespace ffn {
 
 namespace {
 
-void describe_decay(FieldVisitor& v, std::string& decay) {
+void describe_decay(FieldVisitor& v, std::string& decay, JsonValue& decay_scale) {
+  v.json({"decay_scale", "role of a parameter → factor on weight_decay, such as {\"router\": 0}; roles as of lr_scale"}, *decay_scale,
+         Shape::object);
   v.choice(
       {"decay", "parameters that decay"}, decay,
       {{"matrices", "weights of two or more dimensions; not biases and norms"}, {"all", "all parameters, the default of torch.optim"}});
@@ -70,13 +72,13 @@ void AdamFields::describe_adam(FieldVisitor& v) {
 void AdamWConfig::describe(FieldVisitor& v) {
   describe_adam(v);
   v.real({"weight_decay", "each step multiplies decaying parameters by 1 - lr · weight_decay"}, weight_decay, at_least(0.0));
-  describe_decay(v, decay);
+  describe_decay(v, decay, decay_scale);
 }
 
 void AdamConfig::describe(FieldVisitor& v) {
   describe_adam(v);
   v.real({"weight_decay", "weight_decay · parameter is added to the gradient"}, weight_decay, at_least(0.0));
-  describe_decay(v, decay);
+  describe_decay(v, decay, decay_scale);
 }
 
 void SgdConfig::describe(FieldVisitor& v) {
@@ -85,7 +87,7 @@ void SgdConfig::describe(FieldVisitor& v) {
   v.real({"momentum", "decay of the velocity; 0 is plain gradient descent"}, momentum, between(0.0, 0.9999999));
   v.flag({"nesterov", "Nesterov momentum"}, nesterov);
   v.real({"weight_decay", "weight_decay · parameter is added to the gradient"}, weight_decay, at_least(0.0));
-  describe_decay(v, decay);
+  describe_decay(v, decay, decay_scale);
   v.require(!nesterov || momentum > 0, "nesterov", "nesterov needs momentum above 0", {"momentum"});
 }
 
@@ -95,7 +97,7 @@ void LionConfig::describe(FieldVisitor& v) {
   v.real({"beta2", "decay of the gradient's running mean"}, beta2, between(0.0, 0.9999999));
   describe_lr_scale(v, lr_scale);
   v.real({"weight_decay", "each step multiplies decaying parameters by 1 - lr · weight_decay"}, weight_decay, at_least(0.0));
-  describe_decay(v, decay);
+  describe_decay(v, decay, decay_scale);
 }
 
 void MuonConfig::describe(FieldVisitor& v) {
@@ -113,7 +115,7 @@ void MuonConfig::describe(FieldVisitor& v) {
   describe_lr_scale(v, lr_scale);
   v.real({"weight_decay", "each step multiplies decaying parameters by 1 - weight_decay · their learning rate"}, weight_decay,
          at_least(0.0));
-  describe_decay(v, decay);
+  describe_decay(v, decay, decay_scale);
 }
 
 double MuonConfig::step_scale(std::int64_t d_in, std::int64_t d_out) const {

@@ -12,7 +12,8 @@ struct AdamFields {
   double beta1 = 0.9;
   double beta2 = 0.999;
   double epsilon = 1e-8;
-  JsonValue lr_scale = JsonValue::object();  ///< role → factor on lr
+  JsonValue lr_scale = JsonValue::object();     ///< role → factor on lr
+  JsonValue decay_scale = JsonValue::object();  ///< role → factor on weight_decay
 
  protected:
   void describe_adam(FieldVisitor& v);
@@ -42,7 +43,7 @@ struct SgdConfig {
   double lr = 0.1;
   double momentum = 0.9;
   bool nesterov = false;
-  JsonValue lr_scale = JsonValue::object();
+  JsonValue lr_scale = JsonValue::object(), decay_scale = JsonValue::object();
   double weight_decay = 0.0;
   std::string decay = "matrices";
   void describe(FieldVisitor& v);
@@ -56,7 +57,7 @@ struct LionConfig {
       "times lower than AdamW's, its weight decay as much higher.";
   double lr = 1e-4;
   double beta1 = 0.9, beta2 = 0.99;
-  JsonValue lr_scale = JsonValue::object();
+  JsonValue lr_scale = JsonValue::object(), decay_scale = JsonValue::object();
   double weight_decay = 0.0;
   std::string decay = "matrices";
   void describe(FieldVisitor& v);
@@ -76,7 +77,7 @@ struct MuonConfig {
   bool nesterov = true;
   std::string scaling = "shape";
   double adam_lr = 1e-3, beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8;
-  JsonValue lr_scale = JsonValue::object();
+  JsonValue lr_scale = JsonValue::object(), decay_scale = JsonValue::object();
   double weight_decay = 0.01;
   std::string decay = "matrices";
   void describe(FieldVisitor& v);

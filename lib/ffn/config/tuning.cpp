@@ -7,7 +7,6 @@
 #include <stdexcept>
 
 #include "ffn/base/text.hpp"
-#include "ffn/config/metrics.hpp"
 #include "ffn/config/study_config.hpp"
 
 namespace ffn {
@@ -57,10 +56,6 @@ std::optional<TuningConfig> read_tuning(const Json& tune, const TellProblem& pro
         problem(pointer, "expected a count of seeds between 1 and " + std::to_string(kMostSeeds) + ", got " + shortened(value));
     } else if (key == "metric") {
       out.metric = value.is_string() ? value.get<std::string>() : dump_json(value);
-      std::vector<std::string> names = {"steps_to_target"};
-      for (const auto& row : metric_catalogue()) names.push_back(row.name);
-      if (out.metric != names[0] && !find_metric_row(out.metric))
-        problem(pointer, "unknown metric " + shortened(value) + "; known: " + join(names));
     } else if (key == "retune") {
       if (value != "once" && value != "per_seed") problem(pointer, R"(expected "once" or "per_seed", got )" + shortened(value));
       out.per_seed = value == "per_seed";

@@ -8,14 +8,25 @@ namespace ffn {
 
 namespace {
 
-std::vector<Assignment> at_point(const Variant& variant, const TuningConfig& tune, std::size_t point) {
+// Rates that were chosen at the smallest size follow the ladder's rule to the others.
+std::vector<Assignment> at_point(const Study& study, const Variant& variant, std::size_t point) {
   auto out = variant.assignments;
+  const auto& tune = study.tune.value();
   const auto values = tune.point(point);
-  for (std::size_t i = 0; i < values.size(); ++i) out.push_back({tune.axes[i].key, values[i], "/tune/" + escape_pointer(tune.axes[i].key)});
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::string& key = tune.axes[i].key;
+    const bool scales = tuning_stride(study) > 1 && variant.rung > 0 && is_rate(key) && values[i]->is_number();
+    out.push_back({key, scales ? JsonValue(Json(rounded_number(values[i]->get<double>() * variant.rate_factor, 3))) : values[i],
+                   "/tune/" + escape_pointer(key)});
+  }
   return out;
 }
 
 }  // namespace
+
+std::size_t tuning_stride(const Study& study) {
+  return study.config.ladder && study.config.ladder->tuned_at == "smallest" ? study.config.ladder->num_sizes() : 1;
+}
 
 Study tuning_study(const Study& study) {
   const auto& tune = study.tune.value();
@@ -27,10 +38,10 @@ Study tuning_study(const Study& study) {
   tree["question"] = "which values suit each variant of " + study.name + "?";
   tree["compare"] = {{"by", "variant"}, {"metric", tune.metric}};
   Json include = Json::array();
-  for (const auto& variant : study.variants) {
+  for (std::size_t v = 0; v < study.variants.size(); v += tuning_stride(study)) {
     for (std::size_t point = 0; point < tune.num_points(); ++point) {
       Json assignments = Json::object();
-      for (const auto& [key, value, pointer] : at_point(variant, tune, point)) {
+      for (const auto& [key, value, pointer] : at_point(study, study.variants[v], point)) {
         if (key == "label") continue;  // it would name every point of the grid
         assignments[key] = *value;
         document.set_origin("/sweep/include/" + std::to_string(include.size()) + "/" + escape_pointer(key), study.common->origin(pointer));
@@ -49,7 +60,7 @@ Study tuning_study(const Study& study) {
 }
 
 RunConfig config_at(const Study& study, const Variant& variant, std::size_t point) {
-  return config_with(study, at_point(variant, study.tune.value(), point));
+  return config_with(study, at_point(study, variant, point));
 }
 
 Study with_choices(const Study& study, const std::vector<std::vector<std::size_t>>& choices) {
@@ -57,14 +68,15 @@ Study with_choices(const Study& study, const std::vector<std::vector<std::size_t
   Study out = study;
   for (std::size_t v = 0; v < out.variants.size(); ++v) {
     auto& variant = out.variants[v];
-    variant.config = config_at(study, variant, choices.at(v).at(0));
+    const auto& chosen = choices.at(v / tuning_stride(study));
+    variant.config = config_at(study, variant, chosen.at(0));
     if (!tune.per_seed) {
-      variant.assignments = at_point(variant, tune, choices[v][0]);
+      variant.assignments = at_point(study, variant, chosen[0]);
       continue;
     }
     std::map<std::size_t, RunConfig> known;  // by choice
     variant.of_seed.clear();
-    for (const auto choice : choices[v]) {
+    for (const auto choice : chosen) {
       auto found = known.find(choice);
       if (found == known.end()) found = known.emplace(choice, config_at(study, study.variants[v], choice)).first;
       variant.of_seed.push_back(found->second);

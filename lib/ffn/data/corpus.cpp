@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -197,7 +198,9 @@ HeldOut held_out(const TextCorpus& corpus, const TextConfig& config, std::uint64
   return {begin, begin + corpus.held_out};
 }
 
-std::string file_identity(const std::string& file, const std::string& what) {
+namespace {
+
+std::string identity_once(const std::string& file, const std::function<std::string()>& read) {
   struct Known {
     fs::file_time_type time;
     std::uintmax_t size;
@@ -209,9 +212,19 @@ std::string file_identity(const std::string& file, const std::string& what) {
   const auto size = fs::file_size(file, error);
   const auto found = cache.find(file);
   if (!error && found != cache.end() && found->second.time == time && found->second.size == size) return found->second.hash;
-  const std::string hash = sha256_hex(text_of_file(file, what));
+  const std::string hash = sha256_hex(read());
   cache[file] = {time, size, hash};
   return hash;
+}
+
+}  // namespace
+
+std::string file_identity(const std::string& file, const std::string& what) {
+  return identity_once(file, [&] { return text_of_file(file, what); });
+}
+
+std::string bytes_identity(const std::string& file, const std::string& what) {
+  return identity_once(file, [&] { return read_file(file, what, ExitCode::data, std::uintmax_t{1} << 30); });
 }
 
 }  // namespace ffn

@@ -41,5 +41,7 @@ double gzip_bits_per_byte(const TextCorpus& corpus, const HeldOut& part);
 
 /// SHA-256 of a text's bytes; a study asks once per run, so unchanged files (by size and time) are read once.
 std::string file_identity(const std::string& file, const std::string& what = "text file");
+/// The same of any file, up to 1 GiB.
+std::string bytes_identity(const std::string& file, const std::string& what);
 
 }  // namespace ffn

@@ -38,7 +38,23 @@ std::string shortened_hash(const Json& json) { return sha256_hex(dump_json(json)
 
 }  // namespace
 
+namespace {
+
+// Without what another place or time changes: where it runs, and for how long it may.
+Json identity_of_command(const RunConfig& config, const std::string& files_hash) {
+  const CommandConfig& command = *config.command;
+  Json json = {{"command", *command.command}, {"files", files_hash}, {"seed", config.seed}};
+  for (const auto& [section, values] :
+       {std::pair("keys", &command.keys), {"metrics", &command.metrics}, {"environment", &command.environment}}) {
+    for (const auto& [key, value] : leaves_of(**values)) json[std::string(section) + "." + key] = *value;
+  }
+  return json;
+}
+
+}  // namespace
+
 Json identity_json(const RunConfig& config, const std::string& data_hash) {
+  if (config.command) return identity_of_command(config, data_hash);
   RunConfig same = config;
   if (FfnSize* size = size_of(same.model.ffn)) {  // d_ff 32 and expansion 4 of 8 are one layer
     size->d_ff = size->hidden_width(config.model.d_model);
@@ -81,6 +97,10 @@ std::string run_identity(const RunConfig& config, const std::string& data_hash) 
 
 std::string data_hash_now(const RunConfig& config) {
   std::string hashes;
+  if (config.command) {
+    for (const auto& file : config.command->program_files()) hashes += (hashes.empty() ? "" : ",") + bytes_identity(file, "file");
+    return hashes;
+  }
   for (const auto& file : data_files(config.task)) {
     const bool is_table = std::holds_alternative<TableConfig>(config.task);
     hashes += (hashes.empty() ? "" : ",") + (std::holds_alternative<ImagesConfig>(config.task)

@@ -28,7 +28,7 @@ std::string run_identity(const RunConfig& config);
 /// The same where the files may not be at hand: `data_hash` is data_hash_now().
 std::string run_identity(const RunConfig& config, const std::string& data_hash);
 
-/// SHA-256 of each data file of a task as it is now, with commas between them; empty for a task without one.
+/// SHA-256 of each data file of a task, or file of a program, as it is now, with commas between them; empty without one.
 std::string data_hash_now(const RunConfig& config);
 
 /// The same config with each of these seeds; `data_hash` as above.

@@ -39,11 +39,15 @@ TrainedNetwork::TrainedNetwork(const RunConfig& config, const TensorFile& weight
 
 std::int64_t most_tokens(const RunConfig& config, const TaskShape& shape) {
   constexpr std::int64_t kMost = 1 << 17, kLeast = 1 << 8, kFlops = 10'000'000'000, kFloats = 1 << 26;
-  const FfnSize* size = size_of(config.model.ffn);
+  std::int64_t width = 0;  // of the hidden layers of all blocks
+  for (std::int64_t b = 0; b < config.model.blocks; ++b) {
+    const ModelConfig block = config.model.of_block(b);
+    const FfnSize* size = size_of(block.ffn);
+    width += size ? size->hidden_width(block.d_model) : 1;
+  }
   const auto* moe = std::get_if<MoeConfig>(&config.model.ffn);
   const bool gated = std::holds_alternative<GatedConfig>(config.model.ffn) || (moe && moe->gated);
-  const std::int64_t kept =
-      config.model.blocks * (size ? size->hidden_width(config.model.d_model) : 1) * (moe ? moe->top_k : 1) * (gated ? 4 : 2);
+  const std::int64_t kept = width * (moe ? moe->top_k : 1) * (gated ? 4 : 2);
   return std::clamp(std::min(kFlops / std::max<std::int64_t>(1, model_cost(config.model, shape).total.flops), kFloats / kept), kLeast,
                     kMost);
 }
@@ -149,11 +153,12 @@ Inspection look_inside(TrainedNetwork& trained, Inputs inputs) {
     }
     out.blocks.push_back(std::move(block));
   }
+  const std::size_t shown = first_hidden_layer(out);
   if (std::holds_alternative<NoFfnConfig>(model.ffn)) out.notes.emplace_back("the model has no feed-forward layer");
-  else if (out.blocks[0].hidden.empty())
+  else if (shown == out.blocks.size())
     out.notes.push_back("the formula " + layer_formula(model.ffn)->formula +
                         " does not end in a product: it has no hidden layer, and no neurons are shown");
-  const auto& parts = out.blocks[0].hidden;
+  const auto& parts = out.blocks[shown == out.blocks.size() ? 0 : shown].hidden;
   if (formula_of(model.ffn) && !parts.empty()) note_hidden_layer(out, model);
   if (parts.empty()) out.no_neurons = join(out.notes, "; ");
   note_overflows(out);
@@ -195,6 +200,12 @@ NeuronPlace find_neuron(const Inspection& inspection, const std::string& name) {
   if (!inspection.no_neurons.empty()) throw UsageError("no neuron is called " + name + ": there are none to name", inspection.no_neurons);
   throw UsageError("no neuron is called " + name, is_mixture(inspection) ? "neurons are named block.expert.neuron, from 0.0.0 on"
                                                                          : "neurons are named block.neuron, from 0.0 on");
+}
+
+std::size_t first_hidden_layer(const Inspection& inspection) {
+  std::size_t b = 0;
+  while (b < inspection.blocks.size() && inspection.blocks[b].hidden.empty()) ++b;
+  return b;
 }
 
 std::vector<std::int64_t> strongest_writers(const HiddenReport& report, std::size_t most) {

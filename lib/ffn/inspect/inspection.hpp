@@ -98,6 +98,9 @@ struct NeuronPlace {
 /// Throws UsageError for a name that none has.
 NeuronPlace find_neuron(const Inspection& inspection, const std::string& name);
 
+/// The first block with a hidden layer to show; their number where none has one.
+std::size_t first_hidden_layer(const Inspection& inspection);
+
 /// The most telling neurons of a hidden layer: those that write most on average; by number where that is not known.
 std::vector<std::int64_t> strongest_writers(const HiddenReport& report, std::size_t most);
 

@@ -15,8 +15,9 @@ const float* Parameters::find(const std::string& name) const {
   return nullptr;
 }
 
-KeysAndValues keys_and_values(const Parameters& parameters, const ModelConfig& model, std::int64_t block,
+KeysAndValues keys_and_values(const Parameters& parameters, const ModelConfig& whole, std::int64_t block,
                               std::optional<std::int64_t> expert, std::int64_t width) {
+  const ModelConfig model = whole.of_block(block);
   const auto graph = graph_of(layer_formula(model.ffn).value(), model.d_model, *size_of(model.ffn));
   const auto hidden = hidden_layer(graph).value();
   const std::string at = "block" + std::to_string(model.share_ffn ? 0 : block) + ".ffn." + (expert ? "experts." : "");

@@ -159,10 +159,10 @@ std::vector<std::string> Trace::outcome_names(std::size_t token, const Inputs& i
 Trace trace(TrainedNetwork& trained, const Inputs& inputs) {
   Trace out;
   for (std::int64_t n = 0; n < inputs.num_tokens(); ++n) out.tokens.push_back(inputs.token_name(n));
-  const ModelConfig& model = trained.model();
-  std::optional<FormulaGraph> graph;
-  if (const FormulaText* text = formula_of(model.ffn)) graph = graph_of(*text, model.d_model, *size_of(model.ffn));
-  for (const auto& values : capture(model, trained.network(), trained.row(), inputs, /*with_ends=*/true)) {
+  for (const auto& values : capture(trained.model(), trained.network(), trained.row(), inputs, /*with_ends=*/true)) {
+    const ModelConfig model = trained.model().of_block(static_cast<std::int64_t>(out.blocks.size()));
+    std::optional<FormulaGraph> graph;
+    if (const FormulaText* text = formula_of(model.ffn)) graph = graph_of(*text, model.d_model, *size_of(model.ffn));
     out.blocks.push_back(BlockTracer(values, size_of(model.ffn), graph ? &*graph : nullptr, out.tokens).trace());
   }
   const float* logits = trained.network().logits(trained.row(), inputs.examples(0, inputs.count));

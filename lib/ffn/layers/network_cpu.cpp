@@ -172,7 +172,7 @@ std::vector<Block> make_blocks(const Declare& declare, const ModelConfig& config
   for (std::int64_t b = 0; b < config.blocks; ++b) {
     const Declare own = declare.in("block" + std::to_string(b));
     const Declare of_ffn = config.share_ffn && b > 0 ? declare.in("block0").again() : own;
-    blocks.emplace_back(own, of_ffn.in("ffn"), config, task.sequence_length, static_cast<std::uint32_t>(b));
+    blocks.emplace_back(own, of_ffn.in("ffn"), config.of_block(b), task.sequence_length, static_cast<std::uint32_t>(b));
   }
   return blocks;
 }

@@ -23,8 +23,8 @@ NetworkImpl::NetworkImpl(std::int64_t num_runs, const ModelConfig& config, const
   }
   for (std::int64_t b = 0; b < config.blocks; ++b) {
     const auto shared = config.share_ffn && b > 0 ? blocks_[0]->feed_forward() : nullptr;
-    blocks_.push_back(
-        register_module("block" + std::to_string(b), Block(num_runs, config, task.sequence_length, static_cast<std::uint32_t>(b), shared)));
+    blocks_.push_back(register_module("block" + std::to_string(b),
+                                      Block(num_runs, config.of_block(b), task.sequence_length, static_cast<std::uint32_t>(b), shared)));
   }
   if (config.norm.places().at_end) final_norm_ = register_module("final_norm", Norm(num_runs, config.d_model, config.norm));
   if (config.tie) tied_head_ = register_module("head", TiedHead(num_runs, config.d_model, task.num_classes));
@@ -70,7 +70,8 @@ NetworkOutput NetworkImpl::forward(const Tensor& inputs, const ForwardContext& g
 }
 
 void NetworkImpl::update_buffers(const std::vector<Tensor>& loads, const Tensor& alive) {
-  const bool shared = blocks_.size() > 1 && blocks_[0]->feed_forward() == blocks_[1]->feed_forward();  // one router moves once
+  const bool shared = blocks_.size() > 1 && blocks_[0]->feed_forward() &&
+                      blocks_[0]->feed_forward() == blocks_[1]->feed_forward();  // one router moves once
   if (shared && loads[0].defined()) return blocks_[0]->update_buffers(torch::stack(loads).mean(0), alive);
   for (std::size_t b = 0; b < blocks_.size(); ++b) blocks_[b]->update_buffers(loads[b], alive);
 }

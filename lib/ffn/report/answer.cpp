@@ -12,6 +12,7 @@
 #include "ffn/report/answer_words.hpp"
 #include "ffn/report/cells.hpp"
 #include "ffn/report/format.hpp"
+#include "ffn/report/ladder.hpp"
 #include "ffn/report/tuned.hpp"
 #include "ffn/stats/power.hpp"
 
@@ -288,7 +289,7 @@ std::string claim_text(const Expectation& claim) { return claim.claim + (claim.i
 std::string answer_text(const Comparison& c) {
   using namespace answer_detail;
   if (c.facets.empty()) return "";
-  std::string text = leader_sentence(c) + verdict_sentences(c);
+  std::string text = leader_sentence(c) + verdict_sentences(c) + ladder_sentences(c);
   if (c.tuned) text += " " + tuned_sentence(*c.tuned);
   if (!c.rate.empty() && !text.empty()) text += " This is at lr " + c.rate + "; tuning may change it.";
   text += how_far(c);

@@ -324,6 +324,6 @@ const interim = () => {
 
 const comparison = () => {
   const curves = c.curves.map(learning).filter(figure => figure), answers = curves.find(figure => figure.id === "learning-curves-" + slug(c.metric));
-  const picture = isTime ? reached() : answers ?? null, others = isTime ? curves : [reached(), ...curves.filter(figure => figure !== answers)];
-  return [[effects(), picture], [levels(), dots(), ...others, heatMap(), tuning(), cost(), interim(), ...surfaces(c.surfaces)]];
+  const picture = lawPicture() ?? (isTime ? reached() : answers ?? null), others = isTime ? curves : [reached(), ...curves.filter(figure => figure !== picture)];
+  return [[differenceBySize() ?? effects(), picture], [c.ladder ? effects() : null, levels(), dots(), ...others, heatMap(), tuning(), cost(), interim(), ...surfaces(c.surfaces)]];
 };

@@ -24,7 +24,7 @@ struct RunValues {
 void read_rows(const std::vector<std::string>& names, RunValues& out) {
   const auto path = RunDirectory(out.run->path).metrics_path();
   const auto facts = out.run->files.find("metrics.jsonl");
-  const bool has_ended = is_finished(out.run->state);
+  const bool has_ended = is_finished(out.run->state) || facts != out.run->files.end();
   if (has_ended && facts == out.run->files.end()) return;  // keep: summary
   try {
     out.rows = read_metric_rows(path, names, has_ended ? &facts->second : nullptr);
@@ -33,10 +33,7 @@ void read_rows(const std::vector<std::string>& names, RunValues& out) {
   }
 }
 
-bool higher_is_better(const std::string& metric) {
-  const auto* row = find_metric_row(metric);
-  return row && row->higher_is_better;
-}
+bool higher_is_better(const std::string& metric) { return metric_direction(metric).value_or(false); }
 
 // At the set's steps, of which a run's own are among.
 std::vector<double> values_at(const std::vector<std::int64_t>& steps, const std::vector<MetricValues>& rows, std::size_t metric) {

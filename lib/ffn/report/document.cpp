@@ -9,6 +9,7 @@
 #include "ffn/report/answer_tables.hpp"
 #include "ffn/report/cells.hpp"
 #include "ffn/report/format.hpp"
+#include "ffn/report/ladder.hpp"
 #include "ffn/report/tuned.hpp"
 
 namespace ffn {
@@ -138,6 +139,7 @@ std::vector<DocumentPart> document_of(const Comparison& c, bool details, bool ex
   say(short_caption(c));
   out.push_back({Kind::short_table});
   for (const auto& more : more_tables(c)) show(more.caption, more.plain());
+  for (auto& more : ladder_tables(c)) show(more.caption, std::move(more.table));
   if (c.tuned && (details || !names_all_choices(*c.tuned))) show("", choices_table(*c.tuned));
   if (c.tuned && details) show(curve_caption(*c.tuned), curve_table(*c.tuned));
   if (auto table = c.tuned && details ? sensitivity_table(*c.tuned, c.alpha) : std::nullopt)

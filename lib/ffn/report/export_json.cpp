@@ -9,6 +9,7 @@
 #include "ffn/report/answer.hpp"
 #include "ffn/report/cells.hpp"
 #include "ffn/report/export.hpp"
+#include "ffn/report/ladder.hpp"
 #include "ffn/report/series.hpp"
 #include "ffn/report/tuned.hpp"
 #include "ffn/stats/survival.hpp"
@@ -283,6 +284,7 @@ Json answered_json(const Comparison& c) {
   }
   out["names"] = {{"keys", keys}, {"reference", shown_value(c, c.reference)}, {"centre", centre_name(c)}};
   out["ratios_as"] = !c.as_ratios ? Json(nullptr) : Json(c.ratio_form == stats::RatioForm::percent ? "percent" : "factor");
+  if (c.ladder) out["ladder"] = ladder_json(c);
   out["answer"] = plain_answer(c);
   out["conditions"] = conditions_text(c);
   return out;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "ffn/base/text.hpp"
@@ -25,7 +26,7 @@ std::string colors(bool dark) {
 // One function: each file sees the names of those before it.
 std::string page_script() {
   std::string out;
-  for (const char* file : {"charts.js", "figures.js", "inspection.js", "comparison.js", "comparison_details.js", "page.js"})
+  for (const char* file : {"charts.js", "figures.js", "inspection.js", "comparison.js", "ladder.js", "comparison_details.js", "page.js"})
     out += assets().at(file);
   return out;
 }

@@ -124,9 +124,14 @@ Interval improvement_interval(const std::vector<double>& scores, const CompareOp
 
 ProbabilityOfImprovement improvement(const std::vector<double>& variant, const std::vector<double>& reference,
                                      const std::vector<double>& scores, Direction direction, const CompareOptions& options) {
-  double sum = 0.0;
-  for (const double v : variant)
-    for (const double r : reference) sum += score(v, r, direction);
+  double sum = 0.0;  // of the scores of all pairs
+  std::vector<double> sorted = reference;
+  std::sort(sorted.begin(), sorted.end());
+  for (const double v : variant) {
+    const auto [first, last] = std::equal_range(sorted.begin(), sorted.end(), v);
+    const auto wins = direction == Direction::higher_is_better ? first - sorted.begin() : sorted.end() - last;
+    sum += static_cast<double>(wins) + 0.5 * static_cast<double>(last - first);
+  }
   return {mean(scores), improvement_interval(scores, options), sum / static_cast<double>(variant.size() * reference.size())};
 }
 

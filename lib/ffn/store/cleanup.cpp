@@ -50,8 +50,9 @@ bool has_run_name(const fs::path& directory) {
 
 // By its name and place; by its beginning, too, where people may have a file of that name.
 bool is_our_file(const fs::path& file) {
-  static const std::set<std::string> kOfRuns = {"run.json", "metrics.jsonl", "model.safetensors", "best.safetensors",
-                                                "checkpoint.safetensors"};
+  static const std::set<std::string> kOfRuns = {"run.json",         "metrics.jsonl",          "model.safetensors",
+                                                "best.safetensors", "checkpoint.safetensors", kCommandFiles[0],
+                                                kCommandFiles[1],   kCommandFiles[2]};
   static const std::set<std::string> kOurs = {"study.json", "log.txt", kNoteFile, ".lock"};
   static const std::map<std::string, FileKind> kKinds = {{"compare.json", kComparisonFile},
                                                          {"runs.csv", kRunsTable},

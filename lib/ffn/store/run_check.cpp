@@ -127,7 +127,7 @@ std::optional<StoredCheckpoint> make_ready(const RunDirectory& directory, const 
 }
 
 std::string lacking_files(const RunConfig& config, const RunSummary& summary) {
-  if (config.keep == "summary") return "";
+  if (config.keep == "summary" || config.command) return "";
   if (summary.files.empty()) return "its weights and curves were";
   const bool has_state = summary.files.count("checkpoint.safetensors") > 0, reached_the_end = summary.steps == config.train.steps;
   if (config.keep == "best" && summary.files.count("best.safetensors") == 0) return "its best weights were";

@@ -8,6 +8,7 @@
 #include "ffn/base/marked_names.hpp"
 #include "ffn/base/safetensors.hpp"
 #include "ffn/config/tuning.hpp"
+#include "ffn/data/run_identity.hpp"
 #include "ffn/data/task.hpp"
 #include "ffn/store/json_text.hpp"
 
@@ -83,7 +84,8 @@ std::optional<RunRecord> read_record(const fs::path& run) {
 RunRecord new_record(RunConfig config, const std::string& identity) {
   RunRecord record;
   record.identity = identity;
-  record.tokens_per_step = config.train.batch_size * task_shape(config.task).sequence_length;
+  if (config.command) record.text = data_hash_now(config);
+  else record.tokens_per_step = config.train.batch_size * task_shape(config.task).sequence_length;
   config.compute.threads.reset();
   record.config = resolved_json(config);
   return record;
@@ -96,6 +98,12 @@ RunConfig config_of(const RunRecord& record, const RunDirectory& directory) {
 
 void RunDirectory::remove_results() const {
   for (const auto& file : {weights_path(), best_path(), checkpoint_path(), metrics_path()}) remove_if_there(file);
+  for (const char* file : kCommandFiles) remove_if_there(path_ / file);
+}
+
+FileFacts RunDirectory::facts_of(const std::string& file) const {
+  const std::string bytes = read_file(path_ / file, "run's file", ExitCode::data, std::uintmax_t{1} << 36);
+  return {bytes.size(), checksum_of(bytes)};
 }
 
 void RunDirectory::remove_checkpoint() const { remove_if_there(checkpoint_path()); }

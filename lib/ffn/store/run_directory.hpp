@@ -41,6 +41,9 @@ struct StoredCheckpoint {
   std::string metrics;
 };
 
+/// Of a run that a program trained: its command line with its end, and what it printed.
+inline constexpr const char* kCommandFiles[] = {"command.json", "stdout.txt", "stderr.txt"};
+
 /// Names the place; creates nothing until asked. All writing throws SystemError with path and reason. What is written with
 /// a `group` appears, after one flush for all, when that is committed; without one, at once.
 class RunDirectory {
@@ -53,10 +56,13 @@ class RunDirectory {
   std::filesystem::path weights_path() const { return path_ / "model.safetensors"; }
   std::filesystem::path best_path() const { return path_ / "best.safetensors"; }
   std::filesystem::path checkpoint_path() const { return path_ / "checkpoint.safetensors"; }
+  std::filesystem::path output_path() const { return path_ / "output"; }  ///< a program's own directory
 
   /// Removes what earlier training left unfinished: nothing stale beside a run that begins again.
   void remove_results() const;
   void remove_checkpoint() const;
+  /// Size and checksum of a file as it is.
+  FileFacts facts_of(const std::string& file) const;
 
   void write_record(const RunRecord& record, Durability durability, FileGroup* group = nullptr) const {
     write_file(record_path(), record_text(record), durability, group);

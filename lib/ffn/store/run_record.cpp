@@ -25,7 +25,7 @@ namespace {
 
 // In the order of RunState and RunEnd.
 constexpr const char* kStates[] = {"pending", "running", "done", "diverged", "failed", "interrupted"};
-constexpr const char* kEnds[] = {"done", "diverged", "interrupted"};
+constexpr const char* kEnds[] = {"done", "diverged", "interrupted", "failed"};
 
 template <class Enum, std::size_t n>
 Enum enum_from(const char* const (&names)[n], const std::string& name, const std::string& source, const char* what) {
@@ -38,7 +38,7 @@ std::optional<bool> higher_is_better(const std::string& metric) {
   for (const auto& row : metric_catalogue()) {
     if (metric == row.name) return row.higher_is_better;
   }
-  return std::nullopt;
+  return find_metric_row(metric) ? std::nullopt : usual_direction(metric);
 }
 
 void take(MetricSummary& summary, double value, std::int64_t step, std::optional<bool> higher, bool counts) {
@@ -195,7 +195,9 @@ RunRecord parse_record(const std::string& text, const std::string& source) {
       out.summary = summary_from(summary, source);
       out.summary->identity = out.identity;
     }
-    if (is_finished(out.state) != out.summary.has_value()) throw DataError(source + ": its state and its summary contradict each other");
+    const bool may_have_summary = is_finished(out.state) || out.state == RunState::failed;
+    if (out.summary ? !may_have_summary : is_finished(out.state))
+      throw DataError(source + ": its state and its summary contradict each other");
   });
   return out;
 }

@@ -38,7 +38,7 @@ std::string host_name();
 enum class RunState { pending, running, done, diverged, failed, interrupted };
 
 const char* to_string(RunState state);
-/// Done or diverged: it has a summary.
+/// Done or diverged: it has a summary. One that failed has one only if its program ended: it is not begun again.
 inline bool is_finished(RunState state) { return state == RunState::done || state == RunState::diverged; }
 
 /// One metric over a whole run.
@@ -107,7 +107,7 @@ struct RunRecord {
   std::int64_t pid = 0;  ///< of the process that trains or trained it, on `host`
   std::string host, updated;
   JsonValue config;                         ///< resolved, directly re-runnable
-  std::optional<RunSummary> summary;        ///< of a finished run
+  std::optional<RunSummary> summary;        ///< of a finished run, and of a program that failed
   JsonValue sessions = JsonValue::array();  ///< provenance: who trained it, oldest first
 };
 

@@ -20,7 +20,7 @@ constexpr const char* kAnotherText =
 
 std::string end_reason(const RunResult& result) {
   if (result.end == RunEnd::interrupted) return "stopped on request at step " + std::to_string(result.steps) + "; start again to resume";
-  if (result.end != RunEnd::diverged || !result.divergence) return "";
+  if (result.end != RunEnd::diverged || !result.divergence) return result.reason;
   const Divergence& d = *result.divergence;
   const auto shown = [](double value) {  // the sign of a NaN says nothing
     std::ostringstream text;
@@ -32,7 +32,8 @@ std::string end_reason(const RunResult& result) {
 }
 
 RunState state_of(RunEnd end) {
-  return end == RunEnd::done ? RunState::done : end == RunEnd::diverged ? RunState::diverged : RunState::interrupted;
+  constexpr RunState kOfEnd[] = {RunState::done, RunState::diverged, RunState::interrupted, RunState::failed};  // as RunEnd
+  return kOfEnd[static_cast<std::size_t>(end)];
 }
 
 // The result to keep while files wait: the weights are already written.
@@ -44,7 +45,7 @@ RunResult without_weights(const RunResult& result) {
 
 RunRecorder::RunRecorder(std::vector<RecordedRun> runs, const std::vector<std::string>& argv, const EngineInfo& engine)
     : runs_(std::move(runs)), progress_(runs_.size()) {
-  if (!runs_.empty()) cost_ = model_cost(runs_[0].config.model, task_shape(runs_[0].config.task)).total;
+  if (!runs_.empty() && !runs_[0].config.command) cost_ = model_cost(runs_[0].config.model, task_shape(runs_[0].config.task)).total;
   const std::string started = utc_now();
   for (std::size_t i = 0; i < runs_.size(); ++i) {
     const RecordedRun& run = runs_[i];
@@ -154,7 +155,8 @@ void RunRecorder::finished(std::size_t run, const RunResult& result) {
         files[path.filename()] =
             recorded.directory.write_weights(path, *record.config, recorded.identity, step, weights, result.metadata, &files_);
       };
-      write_weights(recorded.directory.weights_path(), result.steps, result.weights);
+      for (const auto& name : result.files) files[name] = recorded.directory.facts_of(name);
+      if (!recorded.config.command) write_weights(recorded.directory.weights_path(), result.steps, result.weights);
       if (result.best) write_weights(recorded.directory.best_path(), result.best->step, result.best->weights);
       const bool has_state = recorded.config.keep == "state" && result.end == RunEnd::done && result.steps == recorded.config.train.steps;
       if (has_state) files[recorded.directory.checkpoint_path().filename()] = progress.checkpoint;

@@ -77,7 +77,7 @@ std::vector<RunsBeside> runs_beside(const std::vector<fs::path>& runs) {
 
 std::optional<ShorterRun> find_shorter_run(const RunDirectory& directory, const RunConfig& config, const std::string& identity,
                                            const RunsBeside& beside) {
-  if (path_exists(directory.checkpoint_path())) return std::nullopt;
+  if (config.command || path_exists(directory.checkpoint_path())) return std::nullopt;
   std::optional<ShorterRun> best;
   for (const auto& place : beside) {
     auto record = record_of_shorter(place, config, identity);

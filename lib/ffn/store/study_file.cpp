@@ -157,9 +157,9 @@ Json study_json(const Study& study, const std::vector<std::string>& identities) 
     const auto& variant = study.variants[v];
     Json assignments = Json::object(), width = Json::object(), own = Json::array();
     for (const auto& assignment : variant.assignments) assignments[assignment.key] = *assignment.value;
-    const Json config = resolved_json(variant.config), &ffn = config["model"]["ffn"];
+    const Json config = variant.config.command ? Json::object() : resolved_json(variant.config)["model"]["ffn"];
     for (const char* key : kWidthKeys) {
-      if (ffn.contains(key)) width[key] = ffn[key];
+      if (config.contains(key)) width[key] = config[key];
     }
     for (std::size_t i = v; i < identities.size(); i += study.variants.size()) own.push_back(identities[i]);
     variants.push_back(

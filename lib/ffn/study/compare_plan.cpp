@@ -35,6 +35,7 @@ Comparison compare_plan(const Plan& plan, std::size_t resamples, FromDisk from_d
   request.resamples = resamples;
   request.in_given_order = true;
   request.tuned = plan.study.tuned;
+  request.ladder = plan.study.config.ladder;
   if (const auto& record = plan.study.sequential)
     request.sequential = SequentialRequest{record->maxima, record->comparisons, verdicts_only};
   FoundRuns found;

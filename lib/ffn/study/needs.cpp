@@ -13,13 +13,15 @@ namespace ffn {
 double least_bytes_of_worker(const Study& study) {
   double bytes = 0;
   for (const auto& variant : study.variants) {
-    if (variant.config.compute.on_cpu()) bytes = std::max(bytes, least_memory(variant.config, task_shape(variant.config.task)).total());
+    if (!variant.config.command && variant.config.compute.on_cpu())
+      bytes = std::max(bytes, least_memory(variant.config, task_shape(variant.config.task)).total());
   }
   return bytes;
 }
 
 std::size_t job_count(int asked, const Study& study) {
   if (asked > 0) return static_cast<std::size_t>(asked);
+  if (study.variants[0].config.command) return std::max<std::size_t>(1, gpus_to_deal().size());  // each may take all cores
   const auto on = [&](const char* device) {
     return std::all_of(study.variants.begin(), study.variants.end(),
                        [&](const Variant& v) { return v.config.compute.device.rfind(device, 0) == 0; });
@@ -32,6 +34,7 @@ std::size_t job_count(int asked, const Study& study) {
 std::vector<EngineShare> engine_shares(const Study& study) {
   std::vector<EngineShare> shares;
   for (const auto& variant : study.variants) {
+    if (variant.config.command) continue;
     const auto choice = choose_engine(variant.config);
     const auto& device = variant.config.compute.device;
     auto share = std::find_if(shares.begin(), shares.end(), [&](const EngineShare& s) {
@@ -50,7 +53,7 @@ std::vector<EngineShare> engine_shares(const Study& study) {
 
 double disk_bytes(const RunConfig& config, const Cost& cost) {
   constexpr double kDirectoryAndRecord = 8192, kEvaluation = 260;
-  if (config.keep == "summary") return kDirectoryAndRecord;
+  if (config.keep == "summary" || config.command) return kDirectoryAndRecord;
   const double evaluations = static_cast<double>(config.train.steps) / static_cast<double>(config.train.eval_every) + 1;
   const double rows_of_state =
       config.keep == "best"                                                                                                     ? 1

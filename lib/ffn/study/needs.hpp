@@ -6,7 +6,8 @@
 
 namespace ffn {
 
-/// Workers: as many as asked for; with 0 one per core as far as the free memory goes, or one per GPU of a study that trains on GPUs.
+/// Workers: as many as asked for; with 0 one per core as far as the free memory goes, or one per GPU of a study that trains on GPUs or runs
+/// a program; without a GPU a program runs alone.
 std::size_t job_count(int asked, const Study& study);
 
 /// Memory that the runs of a study that train on the CPU take at least, one of them at a time; in bytes.

@@ -35,8 +35,9 @@ Plan make_plan(Study study, const std::filesystem::path& directory) {
       const auto& variant = study.variants[v];
       PlannedRun run{v, variant.of_seed.empty() ? variant.config : variant.of_seed.at(s), "", {}};
       run.config.seed = study.seeds[s];
-      starts.take(run.config, data[v]);
-      run.identity = identities[v].empty() ? run_identity(run.config, data[v]) : std::move(identities[v][s]);
+      const std::string own = variant.of_seed.empty() ? data[v] : data_hash_now(run.config);  // what was tuned may be a file
+      starts.take(run.config, own);
+      run.identity = identities[v].empty() ? run_identity(run.config, own) : std::move(identities[v][s]);
       places.push_back({variant.name, run.config.seed, run.identity});
       plan.runs.push_back(std::move(run));
     }
@@ -56,6 +57,7 @@ namespace {
 // Runs do not wait for each other in a cohort, so its size is no matter of speed, but of files that are flushed together, of
 // what a crashed worker loses, and of balance: what a study that is stopped half-way can be out of balance by.
 std::size_t size_that_pays(const RunConfig& config) {
+  if (config.command) return 1;
   const auto shape = task_shape(config.task);
   const auto& device = config.compute.device;
   if (!config.compute.on_cpu()) return static_cast<std::size_t>(stack_width(config, shape, gpu_bytes_of(device)));

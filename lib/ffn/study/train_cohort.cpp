@@ -13,6 +13,7 @@
 #include "ffn/store/log.hpp"
 #include "ffn/store/run_check.hpp"
 #include "ffn/store/run_recorder.hpp"
+#include "ffn/study/command_run.hpp"
 
 namespace ffn {
 namespace {
@@ -50,10 +51,12 @@ struct Session {
 class HookObserver final : public TrainObserver {
  public:
   HookObserver(const Session& session, const CohortHooks& hooks, CohortOutcome& outcome)
-      : session_(session), hooks_(hooks), outcome_(outcome), val_loss_(session.runs.size(), NAN) {}
+      : session_(session), hooks_(hooks), outcome_(outcome), val_loss_(session.runs.size(), NAN) {
+    if (const auto& command = session.runs[0].config.command) shown_ = command->main_metric();
+  }
   void evaluated(std::size_t run, const Evaluation& evaluation) override {
     for (const auto& [name, value] : evaluation.metrics) {
-      if (name == metric::kValLoss.name) val_loss_[run] = value;
+      if (name == shown_) val_loss_[run] = value;
     }
   }
   void stepped(std::int64_t step, double loss) override {
@@ -69,6 +72,7 @@ class HookObserver final : public TrainObserver {
   const Session& session_;
   const CohortHooks& hooks_;
   CohortOutcome& outcome_;
+  std::string shown_ = metric::kValLoss.name;
   std::vector<double> val_loss_;  // the last of each run
 };
 
@@ -129,7 +133,8 @@ void train_session(Session& session, Engine& engine, const std::vector<std::stri
     if (hooks.started) {
       for (std::size_t i = 0; i < session.runs.size(); ++i) hooks.started(session.plan_index[i], session.runs[i].resumed_at.value_or(0));
     }
-    engine.train(cohort, *recorder);
+    if (cohort.runs[0].command) run_command(session.runs[0], *recorder);
+    else engine.train(cohort, *recorder);
   } catch (const ReadError&) {  // what was trained goes on from its checkpoint once the file can be read
     throw;
   } catch (const std::exception& error) {
@@ -163,7 +168,7 @@ void give_back_freed_memory() {
 CohortOutcome train_cohort(const Plan& plan, const PlannedCohort& cohort, Engine& engine, const std::vector<std::string>& argv,
                            const CohortHooks& hooks) {
   if (const auto& first = plan.runs[cohort.at(0)]; !is_still_itself(first))
-    throw DataError("the data of " + first.directory.string() +
+    throw DataError((first.config.command ? "the program of " : "the data of ") + first.directory.string() +
                     " changed since the study was started; put the file back, or start again to train on it as it is");
   give_back_freed_memory();
   CohortOutcome outcome;

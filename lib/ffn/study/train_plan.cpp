@@ -108,6 +108,7 @@ std::string end_text(const WorkerMessage& message) {
   std::ostringstream text;
   text << (message.end == RunEnd::done       ? "is done"
            : message.end == RunEnd::diverged ? "diverged"
+           : message.end == RunEnd::failed   ? "failed"
                                              : "was interrupted")
        << " at step " << message.step << ", val/loss " << message.loss;
   return text.str();

@@ -20,6 +20,7 @@
 #include "ffn/base/error.hpp"
 #include "ffn/store/log.hpp"
 #include "ffn/store/run_check.hpp"
+#include "ffn/train/devices.hpp"
 
 namespace ffn {
 
@@ -107,6 +108,7 @@ class Pool {
       from_worker.close();
       if (options_.in_worker) options_.in_worker();
       engine_.set_worker(index);
+      if (plan_.runs[0].config.command) take_gpu(index);
       engine_.set_threads([this] { return thread_share(options_.cores, shared_.at_work(options_.jobs)); });
       serve_as_worker({plan_, cohorts_, engine_, options_.argv, options_.stop}, commands.get(), messages.get());
     }
@@ -172,6 +174,7 @@ class Pool {
       ++result_.trained;
       result_.ended.insert(message.run);
       if (message.end == RunEnd::diverged) diverged_.insert(message.run);
+      if (message.end == RunEnd::failed && options_.fail_fast) stop_all();
     }
     if (message.kind == Kind::run_failed) {
       result_.failed.insert(message.run);

@@ -85,6 +85,22 @@ const std::vector<GpuInfo>& visible_gpus() {
   return gpus;
 }
 
+std::vector<std::string> gpus_to_deal() {
+  std::vector<std::string> out;
+  if (const char* list = std::getenv("CUDA_VISIBLE_DEVICES")) {
+    std::istringstream words(list);
+    for (std::string word; std::getline(words, word, ',');) out.push_back(word);
+  } else {
+    for (std::size_t i = 0; i < visible_gpus().size(); ++i) out.push_back(std::to_string(i));
+  }
+  return out;
+}
+
+void take_gpu(std::size_t worker) {
+  const auto gpus = gpus_to_deal();
+  if (!gpus.empty()) ::setenv("CUDA_VISIBLE_DEVICES", gpus[worker % gpus.size()].c_str(), 1);
+}
+
 std::int64_t gpu_bytes_of(const std::string& device) {
   constexpr std::int64_t kCommon = std::int64_t{16} << 30;
   const auto& gpus = visible_gpus();

@@ -15,6 +15,11 @@ struct GpuInfo {
 /// itself must not be touched before workers are forked. Empty where there is none.
 const std::vector<GpuInfo>& visible_gpus();
 
+/// As CUDA_VISIBLE_DEVICES names them, where it is set; otherwise by number.
+std::vector<std::string> gpus_to_deal();
+/// Leaves one of them, in turn, to the programs that this worker starts.
+void take_gpu(std::size_t worker);
+
 /// Memory of the GPU that "cuda" or "cuda:N" names, or a common size where there is none to ask.
 std::int64_t gpu_bytes_of(const std::string& device);
 

@@ -33,6 +33,7 @@ namespace {
 class TrainingEngine final : public Engine {
  public:
   EngineInfo info(const RunConfig& config) override {
+    if (config.command) return {"command", config.command->arguments({})[0], "", "", "asked for"};
     const auto choice = choose_engine(config);
     EngineInfo out{choice.name(), "cpu", kernel_isa(), "", choice.reason};
     if (choice.cpu) return out;
@@ -46,6 +47,7 @@ class TrainingEngine final : public Engine {
   }
 
   void prepare(const RunConfig& config) override {
+    if (config.command) return;  // it is another program's
     if (choose_engine(config).cpu) return;
     const auto libtorch = load_libtorch().info();
     if (config.compute.on_cpu() || (libtorch.cuda && !visible_gpus().empty())) return;

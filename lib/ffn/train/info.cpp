@@ -3,7 +3,7 @@
 namespace ffn {
 
 std::string EngineInfo::text() const {
-  std::string out = engine + (engine == device ? "" : ", " + device) + ", " + kernel_isa;
+  std::string out = engine + (engine == device ? "" : ", " + device) + (kernel_isa.empty() ? "" : ", " + kernel_isa);
   if (!libtorch.empty()) out += ", LibTorch " + libtorch;
   return out;
 }

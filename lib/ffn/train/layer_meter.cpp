@@ -135,6 +135,7 @@ LayerMeter::LayerMeter(const ModelConfig& model, const TaskShape& shape, const E
       shape_(shape),
       network_(model, shape),
       count_(std::min(validation.count, std::max<std::int64_t>(1, kMostTokens / shape.sequence_length))) {
+  for (std::int64_t b = 0; b < model.blocks; ++b) has_layer_.push_back(!std::holds_alternative<NoFfnConfig>(model.of_block(b).ffn));
   const auto length = shape.sequence_length, width = shape.tokens ? length : shape.input_width;
   const auto all = static_cast<std::int64_t>(shape.tokens ? validation.tokens.size() : validation.vectors.size()) / width;
   for (std::int64_t first = 0; first < all; first += validation.count) {
@@ -154,8 +155,9 @@ LayerValues mean_of(const std::vector<LayerValues>& blocks) {
                                                &LayerValues::effective_rank, &LayerValues::max_violation,      &LayerValues::load_entropy,
                                                &LayerValues::token_entropy,  &LayerValues::dead_experts,       &LayerValues::purity};
   LayerValues mean;
+  const auto count = std::count_if(blocks.begin(), blocks.end(), [](const LayerValues& block) { return block.has_layer; });
   for (const auto& block : blocks) {
-    for (const auto member : kMembers) mean.*member += block.*member / static_cast<double>(blocks.size());
+    for (const auto member : kMembers) mean.*member += block.has_layer ? block.*member / static_cast<double>(count) : 0;
   }
   return mean;
 }
@@ -169,6 +171,7 @@ std::vector<LayerValues> LayerMeter::measure(std::size_t run, const float* param
   network_.logits(parameters, examples, &watch);
   std::vector<LayerValues> out(watch.blocks.size());
   for (std::size_t b = 0; b < out.size(); ++b) {
+    out[b].has_layer = has_layer_[b];
     measure_hidden(watch.blocks[b].parts, out[b]);
     measure_routing(watch.blocks[b].routed, out[b]);
     out[b].token_entropy = watch.blocks[b].token_entropy;

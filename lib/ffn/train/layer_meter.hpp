@@ -10,10 +10,11 @@ namespace ffn {
 /// An activation is near zero below this share of the root mean square of its layer's.
 inline constexpr double kNearZero = 0.01;
 
-/// Values of one block, or means of several. The metric catalogue (config/metrics.hpp) has names and definitions.
+/// Values of one block, or means of those with a layer. The metric catalogue (config/metrics.hpp) has names and definitions.
 struct LayerValues {
   double zero_fraction = 0, near_zero_fraction = 0, dead_units = 0, effective_rank = 0;
   double max_violation = 0, load_entropy = 0, token_entropy = 0, dead_experts = 0, purity = 0;  ///< of mixtures; 0 without one
+  bool has_layer = true;                                                                        ///< a block may have none
 };
 
 LayerValues mean_of(const std::vector<LayerValues>& blocks);
@@ -33,6 +34,7 @@ class LayerMeter {
   };
 
   std::int64_t num_blocks_;
+  std::vector<bool> has_layer_;
   TaskShape shape_;
   cpu::Network network_;
   std::int64_t count_;         ///< examples of each run

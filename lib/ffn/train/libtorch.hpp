@@ -99,6 +99,6 @@ void log_libtorch_with(std::function<void(LogLevel, const std::string&)> log);
 /// The symbol that the library exports; the text must equal the program's own, so that an old library is refused.
 using CreateLibTorch = LibTorch* (*)(const char* interface_version);
 inline constexpr const char* kCreateLibTorchSymbol = "ffn_create_libtorch";
-inline constexpr const char* kInterfaceVersion = "ffn-libtorch 9";
+inline constexpr const char* kInterfaceVersion = "ffn-libtorch 10";
 
 }  // namespace ffn

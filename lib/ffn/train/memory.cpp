@@ -22,7 +22,7 @@ double state_rows(const LionConfig&) { return 1; }
 double state_rows(const AdamFields&) { return 2; }
 double state_rows(const MuonConfig&) { return 2; }
 
-// Hidden units that one token passes in one block.
+// Hidden units that one token passes in a block.
 double hidden_units(const ModelConfig& model) {
   const FfnSize* size = size_of(model.ffn);
   if (!size) return 0;
@@ -35,6 +35,12 @@ double hidden_units(const ModelConfig& model) {
     }
   }
   return units * static_cast<double>(mixture ? mixture->top_k : 1);
+}
+
+double hidden_units_of_all(const ModelConfig& model) {
+  double units = 0;
+  for (std::int64_t b = 0; b < model.blocks && model.differs_by_block(); ++b) units += hidden_units(model.of_block(b));
+  return model.differs_by_block() ? units : static_cast<double>(model.blocks) * hidden_units(model);
 }
 
 // Infinite where it is not known: the allocation itself will fail.
@@ -65,8 +71,8 @@ LeastMemory least_memory(const RunConfig& config, const TaskShape& shape) {
   out.weights = kFloat * out.parameters * (2 + std::visit([](const auto& o) { return state_rows(o); }, config.train.optimizer));
   const auto length = static_cast<double>(shape.sequence_length), width = static_cast<double>(config.model.d_model);
   const double example = shape.tokens ? kToken * length : kFloat * static_cast<double>(shape.input_width);
-  const double token =
-      kFloat * (static_cast<double>(config.model.blocks) * (width + hidden_units(config.model)) + static_cast<double>(shape.num_classes));
+  const double token = kFloat * (static_cast<double>(config.model.blocks) * width + hidden_units_of_all(config.model) +
+                                 static_cast<double>(shape.num_classes));
   const auto examples = static_cast<double>(config.train.batch_size);
   out.step = examples * example + examples / static_cast<double>(config.train.accumulate) * length * token;
   out.validation = static_cast<double>(config.train.eval_examples.value_or(1)) * (example + kToken * length);

@@ -93,14 +93,17 @@ RowOptimizer::RowOptimizer(const RowLayout& layout, std::vector<OptimizerConfig>
 void RowOptimizer::step(std::int64_t r, std::int64_t step_count, double rate_factor, double grad_scale, const float* gradient,
                         float* parameters, std::int64_t begin, std::int64_t end) {
   const auto update = [&](const auto& config) {
-    double rate = 1;
-    auto steps = steps_of(config, {step_count, rate_factor, grad_scale});
+    double rate = 1, decay = 1;
+    auto scaled = config;  // a step may point to it
+    auto steps = steps_of(scaled, {step_count, rate_factor, grad_scale});
     for (const auto& group : groups_) {
       const std::int64_t first = std::max(begin, group.offset), last = std::min(end, group.offset + group.count);
       if (first >= last || group.update.rate == 0) continue;
-      if (group.update.rate != rate) {
+      if (group.update.rate != rate || group.update.decay != decay) {
         rate = group.update.rate;
-        steps = steps_of(config, {step_count, rate_factor * rate, grad_scale});
+        decay = group.update.decay;
+        scaled = with_decay(config, decay);
+        steps = steps_of(scaled, {step_count, rate_factor * rate, grad_scale});
       }
       const auto& step = group.update.decays ? steps.decaying : steps.plain;
       if constexpr (std::is_same_v<std::decay_t<decltype(config)>, MuonConfig>) {

@@ -197,13 +197,14 @@ TensorOptimizer::TensorOptimizer(const RowLayout& layout, const Tensor& rows, st
   for (const auto& group : groups_) {
     decays.narrow(0, group.offset, group.count).fill_(group.update.decays);
     moves.narrow(0, group.offset, group.count).fill_(group.update.rate != 0);
-    const auto found = std::find(rates_.begin(), rates_.end(), group.update.rate);
+    const Factors factors{group.update.rate, group.update.decay};
+    const auto found = std::find(rates_.begin(), rates_.end(), factors);
     rate_of.narrow(0, group.offset, group.count).fill_(found - rates_.begin());
     if (group.update.as_matrices) matrices_.insert(matrices_.end(), group.parameters.begin(), group.parameters.end());
-    if (found == rates_.end()) rates_.push_back(group.update.rate);
+    if (found == rates_.end()) rates_.push_back(factors);
   }
   decays_ = decays.to(rows.device());
-  if (std::count(rates_.begin(), rates_.end(), 0.0) > 0) moves_ = moves.to(rows.device());
+  if (!moves.all().item<bool>()) moves_ = moves.to(rows.device());
   if (rates_.size() > 1) rate_of_parameter_ = rate_of.to(rows.device());
   for (auto& name : std::visit([](const auto& c) { return state_of(c); }, configs_[0]))
     state_.emplace_back(std::move(name), torch::zeros_like(rows));
@@ -216,8 +217,10 @@ std::int64_t TensorOptimizer::num_coefficients() const {
 Tensor TensorOptimizer::coefficients(std::int64_t step_count, double rate_factor) const {
   std::vector<double> values;
   for (const auto& config : configs_) {
-    for (const double rate : rates_) {
-      const auto row = std::visit([&](const auto& c) { return row_of(c, step_count, rate_factor * rate); }, config);
+    for (const auto& [rate, decay] : rates_) {
+      const auto row = std::visit(
+          [&, factor = rate_factor * rate, of_decay = decay](const auto& c) { return row_of(with_decay(c, of_decay), step_count, factor); },
+          config);
       values.insert(values.end(), row.begin(), row.end());
     }
   }
@@ -240,14 +243,15 @@ bool TensorOptimizer::fused_step(const Tensor& parameters, const Tensor& gradien
     for (const bool decays : {true, false}) {
       std::array<std::vector<Tensor>, 4> lists;
       for (const auto& group : groups_) {
-        if (group.update.rate == 0 || group.update.rate != rates_[rate] || group.update.decays != decays) continue;
+        if (group.update.rate == 0 || !(Factors{group.update.rate, group.update.decay} == rates_[rate]) || group.update.decays != decays)
+          continue;
         const std::array<Tensor, 4> rows{parameters, gradients, state_[0].second, state_[1].second};
         for (std::size_t i = 0; i < rows.size(); ++i) lists[i].push_back(rows[i][0].narrow(0, group.offset, group.count));
       }
       if (lists[0].empty()) continue;
       fused_adamw(lists[0], lists[1], lists[2], lists[3],
                   {lr, step.squeeze(0), scale.reciprocal().view({1}), halted, adamw->beta1, adamw->beta2, adamw->epsilon,
-                   decays ? adamw->weight_decay : 0.0});
+                   decays ? adamw->weight_decay * rates_[rate].decay : 0.0});
     }
   }
   return true;
@@ -261,8 +265,9 @@ Tensor TensorOptimizer::shared_coefficients(std::int64_t step_count, double rate
 std::array<Tensor, 2> TensorOptimizer::bases_and_slopes() const {
   std::vector<double> bases, slopes;
   for (const auto& config : configs_) {
-    for (const double rate : rates_) {
-      for (const auto& value : std::visit([&](const auto& c) { return affine_of(c, c.lr * rate); }, config)) {
+    for (const auto& [rate, decay] : rates_) {
+      const auto affine = [factor = rate, of_decay = decay](const auto& c) { return affine_of(with_decay(c, of_decay), c.lr * factor); };
+      for (const auto& value : std::visit(affine, config)) {
         bases.push_back(value.base);
         slopes.push_back(value.slope);
       }

@@ -44,9 +44,13 @@ class TensorOptimizer {
 
   std::vector<OptimizerConfig> configs_;
   std::int64_t num_rows_;
-  torch::Tensor decays_;             ///< (P) bool
-  torch::Tensor moves_;              ///< (P) bool, at a rate above 0; undefined where all are
-  std::vector<double> rates_;        ///< those that occur among the parameters
+  torch::Tensor decays_;  ///< (P) bool
+  torch::Tensor moves_;   ///< (P) bool, at a rate above 0; undefined where all are
+  struct Factors {
+    double rate, decay;
+    bool operator==(const Factors& other) const { return rate == other.rate && decay == other.decay; }
+  };
+  std::vector<Factors> rates_;       ///< on rate and weight decay, those that occur among the parameters
   torch::Tensor rate_of_parameter_;  ///< (P) int64, which of them; undefined where there is one
   std::vector<ParameterGroup> groups_;
   std::vector<RowEntry> matrices_;  ///< that Muon moves

@@ -27,9 +27,10 @@ bool is_moved_by_muon(const ParameterSpec& parameter) {
 
 UpdateRule update_rule(const OptimizerConfig& config) {
   const auto rule = [](const auto& c) -> UpdateRule {
-    return [all = c.decay == "all", scale = c.lr_scale](const RowEntry& entry) {
+    return [all = c.decay == "all", scale = c.lr_scale, decay = c.decay_scale](const RowEntry& entry) {
       const bool by_muon = std::is_same_v<std::decay_t<decltype(c)>, MuonConfig> && is_moved_by_muon(entry);
-      return Update{all || entry.decays, scale->value(role_name(entry.role), 1.0), by_muon};
+      const std::string role = role_name(entry.role);
+      return Update{all || entry.decays, scale->value(role, 1.0), by_muon, decay->value(role, 1.0)};
     };
   };
   return std::visit(rule, config);

@@ -13,14 +13,22 @@ struct Update {
   bool decays;
   double rate = 1;           ///< times the run's learning rate; 0: the parameter and its state stay as they are
   bool as_matrices = false;  ///< each matrix as a whole: by Muon
+  double decay = 1;          ///< times the run's weight decay
 };
 inline bool operator==(const Update& a, const Update& b) {
-  return a.decays == b.decays && a.rate == b.rate && a.as_matrices == b.as_matrices;
+  return a.decays == b.decays && a.rate == b.rate && a.as_matrices == b.as_matrices && a.decay == b.decay;
+}
+
+/// The optimizer of parameters with this factor on the weight decay.
+template <class Config>
+Config with_decay(Config config, double factor) {
+  config.weight_decay *= factor;
+  return config;
 }
 
 /// By name, role and shape.
 using UpdateRule = std::function<Update(const RowEntry&)>;
-/// OptimizerConfig's `decay` and `lr_scale`, and what Muon moves.
+/// OptimizerConfig's `decay`, `decay_scale` and `lr_scale`, and what Muon moves.
 UpdateRule update_rule(const OptimizerConfig& config);
 /// The same, and what `model.init` says of rates.
 UpdateRule update_rule(const RunConfig& run);

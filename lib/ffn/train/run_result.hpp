@@ -27,7 +27,8 @@ struct Hit {
   std::int64_t tokens = 0;
 };
 
-enum class RunEnd { done, diverged, interrupted };
+/// failed: of a program that ended without a result. Unlike a run that an error of ours ended, it is not begun again.
+enum class RunEnd { done, diverged, interrupted, failed };
 
 /// Why and where a run stopped being finite.
 struct Divergence {
@@ -64,6 +65,8 @@ struct RunResult {
   std::map<std::string, std::string> metadata;  ///< what using the weights needs beside the config: a text's "alphabet"
   std::vector<std::string> computed_by = {};    ///< as in Checkpoint; more than one: it was resumed under another engine
   std::optional<BestWeights> best = {};
+  std::string reason = {};              ///< why it failed, or diverged without a Divergence; for a person
+  std::vector<std::string> files = {};  ///< that a program left in the run's directory
 };
 
 }  // namespace ffn

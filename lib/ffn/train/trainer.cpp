@@ -211,7 +211,9 @@ void Trainer::add_layers(std::size_t run, std::vector<std::pair<std::string, dou
     }
   };
   add(mean_of(blocks), "");
-  for (std::size_t b = 0; b < blocks.size() && runs_[run].log.layers; ++b) add(blocks[b], "." + std::to_string(b));
+  for (std::size_t b = 0; b < blocks.size() && runs_[run].log.layers; ++b) {
+    if (blocks[b].has_layer) add(blocks[b], "." + std::to_string(b));
+  }
 }
 
 // False if the observer ended it, and nothing has changed.

@@ -42,6 +42,9 @@ endfunction()
 # A precompiled header serves one level of optimization: g++ 14 takes none that was made at another.
 # -fPIC as the libraries have it, not an executable's -fPIE: the precompiled header is theirs.
 function(ffn_compile_quickly target)
+  if(EMSCRIPTEN)  # knows no -Og
+    return()
+  endif()
   set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
   target_compile_options(${target} PRIVATE -fPIC $<$<CONFIG:Release>:-Og>)
   if(target STREQUAL "ffn_config")

@@ -2,6 +2,7 @@
 // They become text in app/main.cpp only. No dependencies.
 #pragma once
 
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -84,7 +85,7 @@ struct ReaderGone : SystemError {
 };
 
 struct OutOfMemory : SystemError {
-  OutOfMemory(std::size_t bytes, const std::string& what_for, const std::string& hint)
+  OutOfMemory(std::uint64_t bytes, const std::string& what_for, const std::string& hint)
       : SystemError(
             "not enough memory: " + (bytes >> 33 ? std::to_string(bytes >> 30) + " GiB" : std::to_string((bytes >> 20) + 1) + " MiB") +
                 " for " + what_for,

@@ -59,7 +59,7 @@ std::string known_ceiling(const TaskConfig& task) {
   if (shape.target != Target::classes || shape.num_classes != 2) return "";
   const ExampleSet all = made->validation(*patterns);
   const auto ones = std::count(all.labels.begin(), all.labels.end(), 1);
-  const double share = static_cast<double>(std::max(ones, all.count - ones)) / static_cast<double>(all.count);
+  const double share = static_cast<double>(std::max<std::int64_t>(ones, all.count - ones)) / static_cast<double>(all.count);
   return std::to_string(all.count) + " inputs, majority class " + std::to_string(std::lround(100 * share)) + " %; " +
          (is_linearly_separable(all, shape.input_width) ? "" : "not ") + "linearly separable";
 }

@@ -1,7 +1,6 @@
 #include "ffn/data/table_cells.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -9,12 +8,14 @@
 #include <utility>
 #include <vector>
 
+#include "ffn/base/number.hpp"
+
 namespace ffn {
 
 std::optional<double> number_in(const std::string& cell) {
   const char* first = cell.data() + (cell.size() > 1 && cell[0] == '+' && cell[1] != '-');  // which from_chars does not take
   double number = 0;
-  const auto [end, error] = std::from_chars(first, cell.data() + cell.size(), number);
+  const auto [end, error] = read_double(first, cell.data() + cell.size(), number);
   const bool is_number = error == std::errc() && end == cell.data() + cell.size() && std::isfinite(number);
   return is_number ? std::optional<double>(number) : std::nullopt;
 }

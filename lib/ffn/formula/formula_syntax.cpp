@@ -1,11 +1,12 @@
 #include "ffn/formula/formula_syntax.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+
+#include "ffn/base/number.hpp"
 
 namespace ffn {
 
@@ -195,7 +196,7 @@ class Parser {
   Syntax number(Syntax out) {
     const char* first = text_.data() + at_;
     const char* last = text_.data() + text_.size();
-    const auto [end, error] = std::from_chars(first, last, out.number);
+    const auto [end, error] = read_double(first, last, out.number);
     if (error != std::errc() || (end < last && is_letter(*end))) fail(at_, at_ + 1, "not a number");
     if (out.number > 3e38) fail(at_, at_ + 1, "a number beyond what a float holds");
     if (*first == '0' && first + 1 < end && is_digit(first[1])) fail(at_, at_ + 1, "a number that begins with 0 and another digit");

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "ffn/base/number.hpp"
 #include "ffn/store/json_text.hpp"
 
 namespace ffn {
@@ -107,7 +108,7 @@ std::optional<double> number_after(std::string_view line, const std::string& quo
   if (at == std::string_view::npos) return std::nullopt;
   const char* first = line.data() + at + quoted_name.size();
   double value = 0;
-  const auto read = std::from_chars(first, line.data() + line.size(), value);
+  const auto read = read_double(first, line.data() + line.size(), value);
   const bool ends = read.ec == std::errc() && read.ptr < line.data() + line.size() && (*read.ptr == ',' || *read.ptr == '}');
   return ends ? std::optional<double>(value) : std::nullopt;
 }

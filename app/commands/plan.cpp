@@ -9,6 +9,7 @@
 #include "../plan_estimate.hpp"
 #include "../train.hpp"
 #include "ffn/compare/notes.hpp"
+#include "ffn/config/search_config.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/stats/permutation.hpp"
 #include "ffn/stats/power.hpp"
@@ -216,6 +217,7 @@ Json seed_of(const Json& run) { return run.contains("seed") && run["seed"].is_nu
 int plan_study(const CommonOptions& common, bool probe, const std::string& budget) {
   set_up_log(log_options(common));
   auto document = load_with_overrides(common.config, all_overrides(common));
+  if (is_search(document)) return plan_search(document, common.config, probe, common);
   const bool single = !is_study(document);
   const double seconds = budget.empty() ? 0 : budget_seconds(budget);
   if (single) document.tree()["seeds"] = seed_of(document.tree());

@@ -77,6 +77,9 @@ void print_search(const Json& found, const fs::path& directory, const CommonOpti
 }  // namespace
 
 int train_search(const Document& document, const std::string& source, const TrainOptions& options, const CommonOptions& common) {
+  if (options.dry_run || options.fast_dev_run > 0 || !options.budget.empty())
+    throw UsageError("a search takes none of --dry-run, --fast-dev-run and --budget",
+                     "ffn-train plan says what it would do; search.budget bounds its races");
   const LayerSearch search = read_search(document, source);
   const auto request = request_of(document, options, common);
   SearchDisplay display(common);

@@ -35,7 +35,7 @@ int dry_run(const Json& config) {
 int train(const TrainOptions& options, const CommonOptions& common) {
   auto document = load_with_overrides(common.config, all_overrides(common));
   handle_stop_signals();
-  if (!options.budget.empty()) document = within_budget(std::move(document), options.budget, options, common);
+  if (!options.budget.empty() && !is_search(document)) document = within_budget(std::move(document), options.budget, options, common);
   log_debug("config: " + resolve_config(common.config) + (common.overrides.empty() ? "" : " with " + join(common.overrides, " ")));
   if (is_search(document)) return train_search(document, common.config, options, common);
   if (is_study(document)) {

@@ -39,7 +39,7 @@ class SearchTest(ProgramTest):
 
     def test_from_relu_it_finds_a_product_and_says_so_by_name(self):
         said = " ".join(self.ok("search.json").stdout.split())
-        self.assertIn("Found: bilinear (up * gate), against relu: better on task.json", said)
+        self.assertIn("Found: bilinear (up * gate), a gated layer, against relu: better on task.json", said)
         found = self.found()
         self.assertEqual([j["seen"] for j in found["judgement"]], [True, False])
         # Verdicts are those of ordinary studies, at a share of alpha for each task, on seeds that no race had.
@@ -94,6 +94,14 @@ class SearchTest(ProgramTest):
         before = without_times(self.found())
         self.ok("search", "search.json", "-q")  # nothing is left to train
         self.assertEqual(without_times(self.found()), before)
+        # Two processes share the runs, and each says the same.
+        both = [subprocess.Popen(self.command("search.json", "-q", "-o", "shared"), cwd=self.tmp, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for _ in "ab"]
+        self.assertEqual([process.wait() for process in both], [0, 0])
+        shared = json.loads((self.tmp / "shared/found/search.json").read_text().replace("shared/found", "runs/found"))
+        self.assertEqual(without_times(shared), without_times(whole))
+        self.ok("search.json", "-q", "--fresh")
+        self.assertEqual(without_times(self.found()), before)
+        self.assertTrue((self.tmp / "runs/found.old-1/search.json").exists())
 
     def test_layers_of_ones_own(self):
         own = {"label": "mine", "kind": "formula", "formula": "((x @ a) * (x @ b)) @ down", "parameters": {"a": ["D", "F"], "b": ["D", "F"], "down": ["F", "D"]}}
@@ -122,6 +130,8 @@ class SearchTest(ProgramTest):
         self.write("wrong.json", dict(SEARCH, seeds=3))
         self.assertIn("a search has \"name\", \"question\" and \"search\" alone", " ".join(self.fails(2, "wrong.json").split()))
         self.assertIn("has no \"search\" section", self.fails(2, "search", "task.json"))
+        self.assertIn("takes none of --dry-run", self.fails(2, "search.json", "--dry-run"))
+        self.assertIn("is a search", self.fails(2, "slurm", "search.json"))
         self.assertIn("shard", self.fails(2, "search.json", "--shard", "1/2"))
 
     def test_a_plan_counts_what_a_search_would_do(self):

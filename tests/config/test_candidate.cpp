@@ -70,6 +70,9 @@ TEST_CASE("candidates of the catalogue have their names") {
   CHECK(facts_of("relu(A) * relu(A)").named == "relu2");
   CHECK(facts_of("A * relu(B)").named == "reglu");
   CHECK(facts_of("gelu(A)").named == "gelu");
+  for (const char* gated : {"tanh(A) * B", "A * B", "B * relu(A) * A"}) CHECK(facts_of(gated).gated);
+  for (const char* not_gated : {"tanh(A) + B", "relu(A) * relu(B)", "relu(A) * A", "relu(A) * (B + 1)"})
+    CHECK_FALSE(facts_of(not_gated).gated);
   CHECK(facts_of("relu(A) + A * B").named.empty());
   for (const auto& row : named_formulas()) {
     const auto text = formula_text(row);

@@ -64,6 +64,7 @@ struct CandidateFacts {
   /// Equal for candidates that are one function but for the order of factors, names of parameters, signs of matrices, and what `down`
   /// absorbs: taken from E's values at fixed points, so whatever algebra makes them equal.
   std::string key = {};
+  bool gated = false;      ///< E is linear in one matrix at fixed values of the others
   std::string named = {};  ///< the layer or activation of the catalogue that it is; may be empty
 };
 CandidateFacts examine(const Candidate& candidate);

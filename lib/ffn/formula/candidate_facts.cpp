@@ -74,6 +74,11 @@ class CandidateFunction {
 
 bool close(double a, double b) { return std::abs(a - b) <= 1e-9 * (1 + std::abs(a) + std::abs(b)); }
 
+// a = c · b.
+bool is_near(const ValueRow& a, const ValueRow& b, double c) {
+  return std::equal(a.begin(), a.end(), b.begin(), [c](double x, double y) { return close(x, c * y); });
+}
+
 // b = c · a with one c.
 bool proportional(const ValueRow& a, const ValueRow& b, double tolerance) {
   const auto largest = std::max_element(a.begin(), a.end(), [](double x, double y) { return std::abs(x) < std::abs(y); });
@@ -175,7 +180,11 @@ CandidateFacts without_name(const Candidate& candidate) {
   if (f.matrices.empty()) return {"constant"};
   if (is_linear(f, at)) return {"linear"};
   if (is_redundant(f, at)) return {"redundant"};
-  return {"", (candidate.norm ? "norm " : "") + key_of(f)};
+  const bool gated =
+      f.matrices.size() > 1 && std::any_of(f.matrices.begin(), f.matrices.end(), [&](std::size_t m) {
+        return is_near(f.after([&](Point& p) { p[m] *= -1.7; }), at, -1.7) && is_near(f.after([&](Point& p) { p[m] *= 3; }), at, 3);
+      });
+  return {"", (candidate.norm ? "norm " : "") + key_of(f), gated};
 }
 
 // Key → name of the layers and activations of the catalogue.

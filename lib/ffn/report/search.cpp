@@ -50,11 +50,12 @@ bool is_start(const Json& search, const std::string& name) {
   return false;
 }
 
-// "swiglu, which is silu(up) * gate"
+// "swiglu (silu(up) * gate), a gated layer"
 std::string name_and_formula(const Json& search, const std::string& name) {
   const Json* layer = layer_called(search, name);
   const auto formula = layer ? word_of(*layer, "formula") : "";
-  return formula.empty() || formula == name || layer->at("generation") == 0 ? name : name + " (" + formula + ")";
+  const bool adds_nothing = formula.empty() || formula == name || formula == name + "(up)";
+  return name + (adds_nothing ? "" : " (" + formula + ")") + (layer && layer->at("gated") ? ", a gated layer" : "");
 }
 
 std::string left_out_text(const Json& left_out) {

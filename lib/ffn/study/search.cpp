@@ -347,6 +347,7 @@ class Searching {
     const auto& layer = layers_.all[index];
     Json out = {{"layer", layer.label},
                 {"named", layer.named},
+                {"gated", layer.gated},
                 {"formula", layer.candidate ? expression_of(*layer.candidate) : ""},
                 {"parent", layer.parent ? Json(*layer.parent) : Json()},
                 {"change", layer.change},

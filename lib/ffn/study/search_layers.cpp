@@ -80,6 +80,7 @@ std::size_t SearchedLayers::add_given(const Json& layer) {
   if (out.candidate) {
     const auto facts = examine(*out.candidate);
     if (facts.problem.empty()) keys_.insert(facts.key);
+    out.gated = facts.gated;
   }
   all.push_back(std::move(out));
   return all.size() - 1;
@@ -91,6 +92,7 @@ std::optional<std::size_t> SearchedLayers::add(const Candidate& candidate, std::
   if (!problem.empty()) return ++left_out[problem], std::nullopt;
   SearchedLayer out;
   out.named = facts.named;
+  out.gated = facts.gated;
   out.label = facts.named.empty() || labels_.count(facts.named) ? expression_of(candidate) : facts.named;
   out.ffn = ffn_of(candidate);
   out.candidate = candidate;

@@ -17,6 +17,7 @@ struct SearchedLayer {
   JsonValue ffn;                       ///< as model.ffn, without its size
   std::optional<Candidate> candidate;  ///< none of one that the grammar does not have; it has no mutations
   std::string named;                   ///< in the catalogue
+  bool gated = false;                  ///< as CandidateFacts
   std::optional<std::size_t> parent;   ///< index of the layer that it came from
   std::string change;                  ///< what was done to the parent
   std::size_t generation = 0;

@@ -159,7 +159,8 @@ int train_study(const Study& given, const std::string& source, const TrainOption
            (outcome.diverged > 0 ? ", " + format_count(outcome.diverged) + " diverged" : "") +
            (failed == 0 ? "" : ", " + format_count(failed) + " failed (see their run.json)") +
            (lost == 0 ? "" : ". Failed programs count as the worst and are not started again: `ffn-train rm` removes a run, --fresh all"));
-  if (all_diverged && lost > 0) log_error("every run failed or diverged: " + read_record(plan.runs[0].directory)->reason);
+  if (all_diverged && (lost > 0 || study.variants.at(0).config.command))
+    log_error("every run failed or diverged: " + read_record(plan.runs[0].directory)->reason);
   else if (all_diverged)
     log_error("every run diverged: there is nothing to compare; " + against_divergence(study.variants.at(0).config) +
               ", with --fresh or another name");

@@ -50,7 +50,7 @@ def defaults(kind):
         return next((own for own in map(found, parts) if own), None)
 
     schema = json.loads((ROOT / "configs/schema.json").read_text())
-    return {key: value["default"] for key, value in found(schema["properties"]["model"]).items() if "default" in value and key != "kind"}
+    return {key: value["default"] for key, value in found(schema["else"]["properties"]["model"]).items() if "default" in value and key != "kind"}
 
 
 # ---- validation data, by lib/ffn/base/random.hpp and lib/ffn/tasks

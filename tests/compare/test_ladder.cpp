@@ -112,7 +112,7 @@ TEST_CASE("curves that cross reverse between two sizes and have no common multip
   CHECK(comparison.ladder->sizes.at(0).accuracy.num_agreeing == 0);
   CHECK(comparison.ladder->sizes.at(1).accuracy.num_agreeing == 0);
   CHECK(comparison.ladder->sizes.at(2).accuracy.num_agreeing == 1);
-  CHECK_THAT(comparison.ladder->no_projection, ContainsSubstring("losses fall at another rate with relu2"));
+  CHECK_THAT(answer_text(comparison), ContainsSubstring("No multiplier or projection: losses fall at another rate with relu2."));
   CHECK_FALSE(comparison.ladder->law);
   CHECK_FALSE(comparison.ladder->variants.at(1).multiplier);
 }

@@ -246,8 +246,8 @@ void add_law(const stats::Ladder& ladder, const LadderRuns& all, const LadderCon
   fit.resamples = std::min(resamples, kResamples);
   add_predictions(ladder, ladder[0].size() - config.num_held_out(), fit, out);
   if (const auto names = other_exponents(ladder, law, options, c, out); !names.empty()) {
-    if (out.no_projection.empty()) out.no_projection = "losses fall at another rate with " + join(names, " and ");
-    out.law.reset();  // no multiplier serves all sizes
+    out.no_law = "losses fall at another rate with " + join(names, " and ");  // no multiplier serves all sizes
+    out.law.reset();
     return;
   }
   add_multipliers(ladder, all, fit, out);

@@ -495,6 +495,8 @@ class Runs(ProgramTest):
                 self.check_all(self.train(f"{kind}-bare-{i}", {**self.XOR, "model": {"d_model": 8, "ffn": ffn}}), 1)
         blocks = {"blocks": 3, "block_expansion": [2, 0, 1.3], "block_activation": ["silu", "relu", "tanh"], "parallel": True, "parallel_from": 1}
         self.check_all(self.train("blocks", {**self.BITS, "model": {**self.BITS["model"], **blocks, "ffn": {"kind": "gated"}}}), 1)
+        solved = {"d_model": 8, "attention": {"heads": 2}, "match_expansion": 4, "ffn": {"expansion": 1, "match_tolerance": 0.2}}
+        self.check_all(self.train("solved", {**self.BITS, "model": {**self.BITS["model"], **solved}}), 1)
         shared = {"kind": "moe", "d_ff": 8, "num_experts": 3, "top_k": 2, "shared_experts": 2, "shared_expansion": 0.7}
         self.check_all(self.train("shared", {**self.BITS, "model": {**self.BITS["model"], "ffn": shared}}), 1)
         ffn = {"kind": "moe", "d_ff": 8, "num_experts": 3, "top_k": 2, "expert": Layers.GATED}

@@ -101,6 +101,7 @@ std::vector<RunConfig> one_of_each() {
   add().train.target.emplace().at_least = 1;
   add().train.target.emplace().at_most = 1;
   add().model.base_d_ff = 64;
+  add().model.match_expansion = 4;
   add().compute.threads = 2;
   return configs;
 }

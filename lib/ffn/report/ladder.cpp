@@ -82,6 +82,20 @@ std::string estimate_text(const stats::Estimate& e, int digits) {
   return text(e.value) + " [" + text(e.interval.low) + ", " + text(e.interval.high) + "]";
 }
 
+/// " Expected to hold at 3, 10 and 30 times the largest compute: relu2 in 100, 99 and 97 % of refits."
+std::string holding_sentence(const Comparison& c) {
+  std::vector<std::string> times, parts;
+  for (const double factor : kHoldingTimes) times.push_back(format_short(factor));
+  for (const auto& variant : c.ladder->variants) {
+    std::vector<std::string> shares;
+    for (const double share : variant.holds) shares.push_back(format_significant(std::round(100 * share), 3));
+    if (!shares.empty()) parts.push_back(answer_detail::name_of(c, variant.value) + " in " + answer_detail::enumeration(shares) + " %");
+  }
+  return parts.empty() ? ""
+                       : " Expected to hold at " + answer_detail::enumeration(times) + " times the largest compute: " + join(parts, "; ") +
+                             " of refits, each variant with its own exponent.";
+}
+
 std::string law_sentences(const Comparison& c) {
   const auto& ladder = *c.ladder;
   if (!ladder.no_law.empty()) return " No multiplier or projection: " + ladder.no_law + ".";
@@ -94,6 +108,7 @@ std::string law_sentences(const Comparison& c) {
   if (!speeds.empty())
     text +=
         " For the same " + c.metric + " " + shown_value(c, c.reference) + " needs this many times the compute: " + join(speeds, "; ") + ".";
+  text += holding_sentence(c);
   if (!ladder.no_projection.empty()) return text + " No projection: " + ladder.no_projection + ".";
   std::vector<std::string> projected;
   for (const auto& variant : ladder.variants)
@@ -210,6 +225,8 @@ Json ladder_json(const Comparison& c) {
     out["law"] = {{"floor", law->floor}, {"floor_given", law->is_floor_given}, {"exponent", law->exponent}, {"log_scale", law->log_scale}};
   for (const auto& variant : ladder.variants) {
     Json predicted = Json::array();
+    Json holds = Json::array();
+    for (std::size_t k = 0; k < variant.holds.size(); ++k) holds.push_back({{"times", kHoldingTimes[k]}, {"share", variant.holds[k]}});
     for (std::size_t k = 0; k < variant.predicted.size(); ++k) {
       predicted.push_back(estimate(variant.predicted[k]));
       predicted.back()["measured"] = variant.measured[k];
@@ -225,7 +242,8 @@ Json ladder_json(const Comparison& c) {
                                {"multiplier", estimate(variant.multiplier)},
                                {"speedup", estimate(variant.speedup)},
                                {"predicted", predicted},
-                               {"projected", estimate(variant.projected)}});
+                               {"projected", estimate(variant.projected)},
+                               {"holds", holds}});
   }
   return out;
 }

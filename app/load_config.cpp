@@ -31,7 +31,7 @@ std::string record_of(const std::string& path) {
 
 enum class Where { here_or_shipped, shipped };
 
-// "xor" → "configs/xor.json", "experiments/gated" → "experiments/gated.json"; "" if there is none.
+// "xor" → "configs/xor.json", "experiments/facts" → "experiments/facts.json"; "" if there is none.
 std::string path_of_name(const std::string& name, Where where = Where::here_or_shipped) {
   const std::string normal = fs::path(name).lexically_normal().string();
   const std::string file = fs::path(normal).extension() == ".json" ? normal : normal + ".json";

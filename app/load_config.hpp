@@ -13,7 +13,7 @@ const ShippedFiles& shipped_files();
 /// The tables that they name: "configs/data/iris.csv" → text. `ffn-train cp` writes them.
 const ShippedFiles& shipped_tables();
 
-/// The short name of a shipped file: "xor"; "experiments/gated" where a config has the short name.
+/// The short name of a shipped file: "xor"; "experiments/facts" where a config has the short name.
 std::string short_name(const std::string& path);
 
 /// The path of the shipped file of that name. Throws UsageError if there is none.

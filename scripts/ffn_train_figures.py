@@ -22,14 +22,14 @@ def figures(*words, out=None, formats=("pdf",), program="ffn-train"):
     directories first.
 
     Names: effects (differences from the reference), reached (share of runs at the target), curves-val-loss, …, levels-KEY (the metric over
-    a numeric key), runs (every run), cost-parameters, cost-flops, heat-map. `out`: a directory that they are saved in, once per format
+    a numeric key), runs (every run), cost-parameters, cost-flops, heat-map, ladder. `out`: a directory that they are saved in, once per format
     (pdf, svg, pgf, png). Raises RunError with what the program says.
     """
     tex = matplotlib.rcParams["pgf.texsystem"]
     if out is not None and "pgf" in formats and shutil.which(tex) is None:
         raise RunError(f"formats: pgf is written by {tex}, which is not installed (Debian: texlive-xetex); pdf and svg need no TeX")
     answer = Answer(program_json(program, "compare", *words))
-    drawn = {"effects": effects(answer), "reached": reached(answer), "runs": every_run(answer), "heat-map": heat_map(answer),
+    drawn = {"effects": effects(answer), "reached": reached(answer), "runs": every_run(answer), "heat-map": heat_map(answer), "ladder": ladder(answer),
              "cost-parameters": cost(answer, "parameters", "parameters"), "cost-flops": cost(answer, "flops_per_token", "forward FLOPs per token")}
     for key in answer.numeric_keys():
         drawn[f"levels-{answer.names['keys'][key]}"] = levels(answer, key)
@@ -252,4 +252,41 @@ def heat_map(answer):
     ax.set_xlabel(answer.names["keys"][keys[0]])
     ax.set_ylabel(answer.names["keys"][answer.by])
     figure.colorbar(image, label=answer.metric)
+    return figure
+
+
+def ladder(answer):
+    """Left the metric over training FLOPs, with the law and hollow marks for sizes held out; right the differences over the size."""
+    found = answer.json.get("ladder")
+    if not found:
+        return None
+    figure = Figure(figsize=(8, 3.4), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    sizes = {str(size["value"]): size for size in found["sizes"]}
+    ratios = answer.json["scale"] == "log_ratio"
+    for i, variant in enumerate(found["variants"]):
+        mine = [(sizes[str(facet["keys"][found["key"]])], group) for facet, group in answer.groups if group["value"] == variant["value"] and estimate(group)]
+        style = answer.style(variant["value"])
+        for size, group in mine:
+            error_bars(left, answer, group, size["flops"], estimate(group), linestyle="none", fillstyle="none" if size["held_out"] else "full")
+        if found["law"]:
+            at = [size["flops"] for size, _ in mine]
+            law = [found["law"]["floor"] + math.exp(found["law"]["log_scale"][i] - found["law"]["exponent"] * math.log(flops)) for flops in at]
+            left.plot(at, law, color=style["color"], linestyle=style["linestyle"])
+        pairs = [(float(facet["keys"][found["key"]]), pair) for facet in answer.facets for pair in facet["pairs"] if pair["value"] == variant["value"] and pair["effect"]]
+        shown = [[number(n) for n in (pair["effect"]["value"], pair["effect"]["interval"]["low"], pair["effect"]["interval"]["high"])] for _, pair in pairs]
+        shown = [[at[0], *(end if math.isfinite(end) else at[0] for end in at[1:])] for at in shown]  # too few seeds have no interval
+        shown = [[100 * math.expm1(n) if ratios else n for n in at] for at in shown]
+        spread = [[y - low for y, low, _ in shown], [high - y for y, _, high in shown]]
+        right.errorbar([x for x, _ in pairs], [y for y, *_ in shown], spread, capsize=3, label=variant["label"], **style)
+    left.set_xscale("log")
+    left.set_xlabel("training FLOPs")
+    left.set_ylabel(answer.metric)
+    right.set_xscale("log", base=2)
+    right.axhline(0, color=matplotlib.rcParams["text.color"], linewidth=0.8)
+    right.set_xticks([float(size) for size in sizes], list(sizes))
+    right.set_xlabel(answer.names["keys"][found["key"]])
+    right.set_ylabel(f"{'percent of' if ratios else 'difference from'} {answer.names['reference']}")
+    if len(found["variants"]) <= len(MARKERS):
+        right.legend()
     return figure

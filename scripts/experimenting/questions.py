@@ -14,12 +14,14 @@ class Question:
     remark: str = ""  # what no table says
     shows_choices: str = ""  # in which order; then the page says what each variant was tuned to
     needs_data: bool = False
+    fresh: bool = True  # asked of other seeds, too
     long: bool = False  # trained only when asked
 
 
 ARXIV = "https://arxiv.org/abs/"
 GITHUB = "https://github.com/"
 REFERENCE = "a reference computation of a few seeds at one rate"
+LADDER = "GELU, ReLU² and SwiGLU with two to four other runs at each of seven sizes"
 
 QUESTIONS = [
     Question("Why is the FFN there?", "courses, after [Vaswani et al. 2017](" + ARXIV + "1706.03762)", ["why-ffn"],
@@ -29,11 +31,11 @@ QUESTIONS = [
     Question("Are two linear maps one?", "courses; [TensorFlow Playground](https://playground.tensorflow.org)", ["two-linear-maps"],
              ["two-linear-maps task.name=moons", "two-linear-maps train.optimizer.lr=0.001"], "ceilings of the task"),
     Question("ReLU, GELU or SiLU?", "[Hendrycks and Gimpel 2016](" + ARXIV + "1606.08415), [Shazeer 2020](" + ARXIV + "2002.05202)",
-             ["activations", "activations-tuned", "parity-activations", "spiral-activations", "text-activations"],
-             ["""activations 'train.target={"metric":"val/accuracy","at_least":0.99}'""", "parity-activations tune={} train.optimizer.lr=0.01", "spiral-activations train.target.at_least=0.99", "text-activations train.optimizer.lr=0.005"],
-             "XOR: the outcome on both sets of seeds, at another rate and to an accuracy; text: on the first set; parity: " + REFERENCE),
-    Question("How wide?", "[Vaswani et al. 2017](" + ARXIV + "1706.03762), table 3, row C", ["expansion", "expansion-facts", "expansion-sine", "expansion-text"],
-             ["expansion-facts train.steps=100", "expansion-sine task.noise=0", "expansion-text tune={} train.optimizer.lr=0.005"],
+             ["activations", "activations-tuned", "parity-activations", "spiral-activations"],
+             ["""activations 'train.target={"metric":"val/accuracy","at_least":0.99}'""", "parity-activations tune={} train.optimizer.lr=0.01", "spiral-activations train.target.at_least=0.99"],
+             "XOR: the outcome on both sets of seeds, at another rate and to an accuracy; parity: " + REFERENCE),
+    Question("How wide?", "[Vaswani et al. 2017](" + ARXIV + "1706.03762), table 3, row C", ["expansion", "expansion-facts", "expansion-sine"],
+             ["expansion-facts train.steps=100", "expansion-sine task.noise=0"],
              "XOR: the outcome on both sets of seeds; of 512 facts four times the width and eight times knew all, so there are 2,048, and of those the outcome with 12 seeds"),
     Question("Is one hidden unit enough for XOR?", "[Artificial Intelligence Stack Exchange 27010](https://ai.stackexchange.com/q/27010)", ["one-unit"],
              ["one-unit train.optimizer.lr=0.1", "one-unit model.d_model=8"],
@@ -42,16 +44,16 @@ QUESTIONS = [
              "and so can two ReLUs or tanhs, which training finds with some seeds only."),
     Question("Gated or plain, at equal parameters?",
              "[Shazeer 2020](" + ARXIV + "2002.05202) for it; [Allen-Zhu and Li 2024](" + ARXIV + "2404.05405) against it at 100 exposures",
-             ["facts", "gated", "tables/digits"], ["facts train.steps=100", "gated train.optimizer.lr=0.005"],
-             "facts: the outcome on both sets of seeds; text: on the first; 100 exposures: " + REFERENCE, needs_data=True),
-    Question("ReLU² or SwiGLU?", "[nanochat](" + GITHUB + "karpathy/nanochat) against [slowrun](" + GITHUB + "qlabs-eng/slowrun/pull/16)", ["relu2-swiglu"],
-             ["relu2-swiglu train.steps=300"]),
-    Question("A slope below 0 for the square of ReLU?", "[parameter-golf](" + GITHUB + "openai/parameter-golf/pull/535)", ["leaky-relu2", "leaky-relu2-text"],
-             ["leaky-relu2 train.steps=100", "leaky-relu2-text train.optimizer.lr=0.01"], "text: slope 0.5, at one rate; facts: the outcome with 10 seeds"),
-    Question("Dense, or a mixture?", "[megablocks](" + GITHUB + "databricks/megablocks/issues/107), [Wang et al. 2024](" + ARXIV + "2408.15664)", ["clusters", "moe-text"],
-             ["clusters train.steps=500", "moe-text train.optimizer.lr=0.01"], "clusters: the outcome on both sets of seeds"),
-    Question("Narrow experts, shared experts?", "[Dai et al. 2024](" + ARXIV + "2401.06066), [marin](" + GITHUB + "marin-community/marin/issues/5424)", ["fine-grained"],
-             ["fine-grained train.optimizer.lr=0.01"]),
+             ["facts", "tables/digits"], ["facts train.steps=100"],
+             "facts: the outcome on both sets of seeds; 100 exposures: " + REFERENCE, needs_data=True),
+    Question("ReLU² or SwiGLU?", "[nanochat](" + GITHUB + "karpathy/nanochat) against [slowrun](" + GITHUB + "qlabs-eng/slowrun/pull/16)", ["texts/relu2-swiglu"],
+             ["texts/relu2-swiglu train.optimizer.lr=0.0145"]),
+    Question("A slope below 0 for the square of ReLU?", "[parameter-golf](" + GITHUB + "openai/parameter-golf/pull/535)", ["leaky-relu2", "texts/leaky-relu2"],
+             ["leaky-relu2 train.steps=100", "texts/leaky-relu2 train.optimizer.lr=0.0145"], "novels: nothing; facts: the outcome with 10 seeds"),
+    Question("Dense, or a mixture?", "[megablocks](" + GITHUB + "databricks/megablocks/issues/107), [Wang et al. 2024](" + ARXIV + "2408.15664)", ["clusters", "texts/moe"],
+             ["clusters train.steps=500", "texts/moe train.optimizer.lr=0.0145"], "clusters: the outcome on both sets of seeds"),
+    Question("Narrow experts, shared experts?", "[Dai et al. 2024](" + ARXIV + "2401.06066), [marin](" + GITHUB + "marin-community/marin/issues/5424)", ["texts/fine-grained"],
+             ["texts/fine-grained train.optimizer.lr=0.0145"]),
     Question("One FFN for all blocks?", "[Pires et al. 2023](" + ARXIV + "2309.01826)", ["one-ffn"], ["one-ffn train.optimizer.lr=0.003"]),
     Question("More hidden layers, a norm within?", "[Gerber 2025](" + ARXIV + "2505.06633), [Wang et al. 2022](" + ARXIV + "2210.06423)", ["hidden-layers"],
              ["hidden-layers model.ffn.activation=relu", "hidden-layers train.steps=100"]),
@@ -84,8 +86,20 @@ QUESTIONS = [
     Question("Norms, positions, SwiGLU: what are they worth?", "[Stanford CS336, assignment 1](" + GITHUB + "stanford-cs336/assignment1-basics)",
              ["cs336-layer-norm", "cs336-pre-norm", "cs336-positions", "cs336-swiglu"], [],
              "the outcome on both sets of seeds; steps and rate were chosen after one seed of pre-norm and post-norm at four rates", long=True),
-    Question("ReLU, GELU or SiLU on text, each at its own rate?", "[Shazeer 2020](" + ARXIV + "2002.05202), table 1", ["text-activations-tuned"],
-             ["text-activations-tuned train.steps=300"], "the outcome on the first set of seeds", long=True),
-    Question("Gated or plain on text, each at its own rate?", "[Shazeer 2020](" + ARXIV + "2002.05202), table 1", ["gated-tuned"],
-             ["gated-tuned train.steps=300"], "the outcome on the first set of seeds", long=True),
+    Question("Which activation on novels?", "[Shazeer 2020](" + ARXIV + "2002.05202), table 1; [So et al. 2021](" + ARXIV + "2109.08668)", ["texts/activations"],
+             ["texts/activations train.optimizer.lr=0.0145", "texts/activations model.d_model=64 model.attention.heads=4 train.steps=320 train.batch_size=24 train.optimizer.lr=0.024"], LADDER, long=True),
+    Question("Does the order hold at a larger size?", "engineers with a larger model; [marin](" + GITHUB + "marin-community/marin/issues/8096)", ["texts/ladder-text"],
+             [], LADDER, fresh=False, long=True),
+    Question("Where do the parameters belong?", "[arXiv:2508.17734](" + ARXIV + "2508.17734), [modded-nanogpt](" + GITHUB + "KellerJordan/modded-nanogpt/pull/30)", ["texts/placement"],
+             ["texts/placement train.optimizer.lr=0.0115"], long=True),
+    Question("xIELU, PolyNorm, another slope for ReLU?",
+             "[Huang and Schlag 2024](" + ARXIV + "2411.13010), [Zhuo et al. 2024](" + ARXIV + "2411.03884), [Horuz et al. 2025](" + ARXIV + "2505.22074)", ["texts/new-activations", "texts/sugar"],
+             ["texts/new-activations train.optimizer.lr=0.0145", "texts/sugar train.optimizer.lr=0.0145"], long=True),
+    Question("Parallel or serial, wider or deeper?", "[modded-nanogpt](" + GITHUB + "KellerJordan/modded-nanogpt/pull/230), [Liu et al. 2024](" + ARXIV + "2402.14905)", ["texts/parallel", "texts/depth"],
+             ["texts/parallel train.optimizer.lr=0.0115", "texts/depth train.optimizer.lr=0.0145"], long=True),
+    Question("Biases, starts, decay, dropout: what do they change?",
+             "[nanochat](" + GITHUB + "karpathy/nanochat), [marin](" + GITHUB + "marin-community/marin/issues/8833), [slowrun](" + GITHUB + "qlabs-eng/slowrun/pull/16)",
+             ["texts/details", "texts/decay", "texts/dropout"],
+             ["texts/details train.optimizer.lr=0.0145", "texts/decay train.optimizer.lr=0.0145", "texts/dropout train.optimizer.lr=0.0145"], long=True),
+    Question("Do small sizes decide between layers?", "[Magnusson et al. 2025](" + ARXIV + "2504.11393), of data", ["texts/decision-accuracy"], [], long=True),
 ]  # fmt: skip

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 
@@ -148,6 +149,13 @@ class ShippedConfigs(ProgramTest):
         self.assertGreaterEqual(len(CONFIGS), 5)
         self.assertGreaterEqual(len(EXPERIMENTS), 1)
         self.ok("validate", *CONFIGS, *EXPERIMENTS)
+
+    def test_studies_of_novels_are_valid_with_any_text(self):
+        copies = shutil.copytree(ROOT / "experiments/texts", self.tmp / "texts", ignore=shutil.ignore_patterns("data"))
+        self.write("texts/data/austen.txt", "It is a truth universally acknowledged, that a single man must want a wife. " * 100)
+        studies = sorted(copies.glob("*.json"))
+        self.assertGreaterEqual(len(studies), 15)
+        self.ok("validate", *studies)
 
     def test_each_trains_for_some_steps_and_keeps_nothing(self):
         for config in CONFIGS + EXPERIMENTS:

@@ -2,6 +2,7 @@
 """`ffn_train.figures`: what its axes hold is what `compare --json` and `curves --json` say, and it is saved in the formats of papers."""
 import importlib.util
 import json
+import math
 import sys
 import unittest
 from unittest import mock
@@ -41,6 +42,26 @@ class Figures(ProgramTest):
             self.assertEqual(list(line.get_ydata()), [point["centre"] for point in group["points"]])
         points = [line for line in drawn["runs"].axes[0].get_lines() if line.get_marker() == "o"][0]
         self.assertEqual(sorted(points.get_ydata()), sorted(answer["facets"][0]["groups"][0]["values"]))
+
+    def test_a_ladder_shows_the_law_and_the_differences_at_each_size(self):
+        self.ok("ladder-spiral", "name=study", "seeds=8", "train.steps=50", "tune={}", "expect=[]", 'ladder={"values":[2,4,8],"hold_out":[16]}', "-q")
+        drawn, answer = self.figures("study"), self.said("compare", "runs/study")
+        self.assertIn("curves-val-loss", drawn)
+        figure = drawn["ladder"]
+        left, right = figure.axes
+        held_out = [line for line in left.get_lines() if line.get_marker() in "os" and line.get_fillstyle() == "none"]
+        self.assertEqual([line.get_xdata()[0] for line in held_out], 2 * [answer["ladder"]["sizes"][3]["flops"]])
+        law = answer["ladder"]["law"]
+        for line, scale in zip((line for line in left.get_lines() if len(line.get_xdata()) == 4), law["log_scale"], strict=True):
+            for flops, loss in zip(line.get_xdata(), line.get_ydata()):
+                self.assertAlmostEqual(loss, law["floor"] + math.exp(scale) * flops ** -law["exponent"], places=12)
+        differences = [100 * math.expm1(facet["pairs"][0]["effect"]["value"]) for facet in answer["facets"]]
+        self.assertIn(differences, [list(line.get_ydata()) for line in right.get_lines()])
+        bars = [segment[:, 1].tolist() for container in right.containers if container.has_yerr for segment in container[2][0].get_segments()]
+        for facet, (low, high) in zip(answer["facets"], bars, strict=True):
+            interval = facet["pairs"][0]["effect"]["interval"]
+            self.assertAlmostEqual(low, 100 * math.expm1(interval["low"]), places=9)
+            self.assertAlmostEqual(high, 100 * math.expm1(interval["high"]), places=9)
 
     def test_pgf_without_tex_is_an_error_before_anything_is_drawn(self):
         with mock.patch("shutil.which", return_value=None), self.assertRaisesRegex(ffn_train.RunError, "is not installed"):

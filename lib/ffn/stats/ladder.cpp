@@ -142,7 +142,7 @@ void resample(const LogLadder& ladder, const LadderOptions& options, const Stati
 /// Half the width of Student's t interval, from a statistic's resamples.
 double reach_of(const std::vector<double>& resamples, std::size_t num_seeds, double level) {
   const bool finite = std::all_of(resamples.begin(), resamples.end(), [](double x) { return std::isfinite(x); });
-  if (num_seeds < 2 || !finite) return detail::kInfinity;
+  if (num_seeds < 2 || resamples.size() < 2 || !finite) return detail::kInfinity;
   const auto seeds = static_cast<double>(num_seeds);
   return detail::critical_t_of_seeds(num_seeds, (1 - level) / 2) * standard_deviation(resamples) * std::sqrt(seeds / (seeds - 1));
 }

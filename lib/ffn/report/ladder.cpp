@@ -186,8 +186,8 @@ std::vector<LadderTable> ladder_tables(const Comparison& c) {
     variants.add_row(row);
   }
   std::string caption = "all sizes together, " + format_counted(ladder.num_seeds, "seed") +
-                        "; multiplier: how many times the compute the reference needs for the same loss; speedup: the same in time, by the "
-                        "runs' own seconds at the largest size";
+                        "; multiplier: how many times the compute the reference needs for the same loss; speedup: the same in time, by " +
+                        (ladder.is_speed_given ? "ladder.tokens_per_s" : "the runs' own seconds at the largest size");
   if (ladder.law)
     caption += "\nlaw: " + c.metric + " = " + four_digits(ladder.law->floor) + (ladder.law->is_floor_given ? " (given)" : " (fitted)") +
                " + A · FLOPs^−" + four_digits(ladder.law->exponent);

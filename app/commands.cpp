@@ -213,9 +213,9 @@ std::vector<std::string> all_overrides(const CommonOptions& common) {
 void add_commands(CommandLine program, CommonOptions& common) {
   // In the order of the help.
   for (AddCommand* add :
-       {add_train,       add_compare, add_judge,  add_report, add_curves,  add_watch,   add_check,  add_plan,      add_validate, add_params,
-        add_coord_check, add_list,    add_schema, add_bench,  add_inspect, add_predict, add_sample, add_verify,    add_merge,    add_slurm,
-        add_cp,          add_runs,    add_diff,   add_note,   add_clean,   add_rm,      add_export, add_completion})
+       {add_train,  add_search,      add_compare, add_judge,  add_report, add_curves,  add_watch,   add_check,  add_plan,      add_validate,
+        add_params, add_coord_check, add_list,    add_schema, add_bench,  add_inspect, add_predict, add_sample, add_verify,    add_merge,
+        add_slurm,  add_cp,          add_runs,    add_diff,   add_note,   add_clean,   add_rm,      add_export, add_completion})
     add(program, common);
 }
 

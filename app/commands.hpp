@@ -74,7 +74,7 @@ bool may_remove(const std::string& what, bool yes, const CommonOptions& common);
 using AddCommand = void(CommandLine program, CommonOptions& common);
 AddCommand add_bench, add_check, add_clean, add_compare, add_completion, add_coord_check, add_cp, add_curves, add_diff, add_export,
     add_inspect, add_judge, add_list, add_merge, add_note, add_params, add_plan, add_predict, add_report, add_rm, add_runs, add_sample,
-    add_schema, add_slurm, add_train, add_validate, add_verify, add_watch;
+    add_schema, add_search, add_slurm, add_train, add_validate, add_verify, add_watch;
 
 /// All of them. `common` has to live as long as the command runs.
 void add_commands(CommandLine program, CommonOptions& common);

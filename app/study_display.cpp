@@ -125,13 +125,19 @@ void StudyDisplay::training(const Plan& plan, const std::vector<std::size_t>& ru
   set_up_log(log_options(common_.verbosity, color_enabled(color_mode(common_), 2), [this] { take_off_screen(); }));
   if (plan.study.name == kTuningDirectory) return;  // the study itself says it, by its labels
   static std::set<std::string> said;                // a command may train a study several times: with more seeds
+  const auto say = [&](const std::string& line, double mismatch) {
+    const std::string whole = line + (std::abs(mismatch) < 0.00005 ? "" : " within " + format_percent(std::abs(mismatch), 2));
+    if (said.insert(whole).second) log_info(whole);
+  };
   for (const auto& variant : plan.study.variants) {
-    if (const auto* size = matched_size(variant)) {
-      const std::string line = layer_name(variant) + ": d_ff " + format_count(*size->matched_width) + " matches the plain FFN's " +
-                               size->match +
-                               (std::abs(size->mismatch) < 0.00005 ? "" : " within " + format_percent(std::abs(size->mismatch), 2));
-      if (said.insert(line).second) log_info(line);
-    }
+    const auto& model = variant.config.model;
+    const auto* size = matched_size(variant);
+    if (size)
+      say(layer_name(variant) + ": d_ff " + format_count(*size->matched_width) + " matches the plain FFN's " + size->match, size->mismatch);
+    if (model.written)
+      say(layer_name(variant) + ": d_model " + format_count(model.d_model) + " keeps the parameters of expansion " +
+              number_text(*model.match_expansion),
+          model.mismatch);
   }
 }
 

@@ -8,6 +8,7 @@
 #include "ffn/config/study_config.hpp"
 #include "ffn/report/progress.hpp"
 #include "ffn/study/needs.hpp"
+#include "ffn/study/train_study.hpp"
 
 namespace ffn::app {
 
@@ -22,6 +23,18 @@ int train_run(RunConfig config, const TrainOptions& options, const CommonOptions
 
 /// The study from its first run to its comparison. Returns the exit code.
 int train_study(const Study& study, const std::string& source, const TrainOptions& options, const CommonOptions& common);
+
+/// What a start asks of every study that it trains.
+StudyRequest study_request(const TrainOptions& options, const CommonOptions& common);
+
+/// Says how an interrupted study is resumed.
+void say_how_to_go_on(const CommonOptions& common);
+
+/// A search from its first race to what it found, and what it would cost. Both return the exit code.
+int train_search(const Document& document, const std::string& source, const TrainOptions& options, const CommonOptions& common);
+/// Throws what is wrong with it or its tasks.
+void check_search(const Document& document, const std::string& source);
+int plan_search(const Document& document, const std::string& source, bool probe, const CommonOptions& common);
 
 /// A bar on a terminal, lines elsewhere, nothing where the program is to be quiet.
 ProgressOptions progress_options(const std::string& label, std::int64_t total, const CommonOptions& common);

@@ -88,10 +88,6 @@ bool every_run_diverged(const Comparison& c, std::size_t num_failed_programs) {
   return runs > 0 && diverged + num_failed_programs == runs;
 }
 
-void say_how_to_go_on(const CommonOptions& common) {
-  log_info(sentence_and_command("interrupted; the same command goes on:", shell_command(common.argv), STDERR_FILENO));
-}
-
 // A study that could not be tuned is not compared.
 ExitCode end_of_tuning(const StudyOutcome& outcome, const CommonOptions& common) {
   if (outcome.interrupted) say_how_to_go_on(common);
@@ -103,11 +99,11 @@ ExitCode end_of_tuning(const StudyOutcome& outcome, const CommonOptions& common)
 
 }  // namespace
 
-int train_study(const Study& given, const std::string& source, const TrainOptions& options, const CommonOptions& common) {
-  Study asked = given;
-  warn_of_few_inputs(asked);
-  check_study(asked, source, common.overrides.empty());
-  log_data_and_optimizer(asked);
+void say_how_to_go_on(const CommonOptions& common) {
+  log_info(sentence_and_command("interrupted; the same command goes on:", shell_command(common.argv), STDERR_FILENO));
+}
+
+StudyRequest study_request(const TrainOptions& options, const CommonOptions& common) {
   StudyRequest request;
   request.out = common.out;
   request.argv = common.argv;
@@ -122,6 +118,15 @@ int train_study(const Study& given, const std::string& source, const TrainOption
   request.engine = []() -> Engine& { return training_engine(); };
   request.in_worker = handle_worker_signals;
   request.stop = stop_requested;
+  return request;
+}
+
+int train_study(const Study& given, const std::string& source, const TrainOptions& options, const CommonOptions& common) {
+  Study asked = given;
+  warn_of_few_inputs(asked);
+  check_study(asked, source, common.overrides.empty());
+  log_data_and_optimizer(asked);
+  const StudyRequest request = study_request(options, common);
   const std::string part =
       request.shard.count == 1 ? "" : "shard " + format_count(request.shard.index) + " of " + format_count(request.shard.count);
   StudyDisplay display(part, common);
@@ -154,7 +159,8 @@ int train_study(const Study& given, const std::string& source, const TrainOption
            (outcome.diverged > 0 ? ", " + format_count(outcome.diverged) + " diverged" : "") +
            (failed == 0 ? "" : ", " + format_count(failed) + " failed (see their run.json)") +
            (lost == 0 ? "" : ". Failed programs count as the worst and are not started again: `ffn-train rm` removes a run, --fresh all"));
-  if (all_diverged && lost > 0) log_error("every run failed or diverged: " + read_record(plan.runs[0].directory)->reason);
+  if (all_diverged && (lost > 0 || study.variants.at(0).config.command))
+    log_error("every run failed or diverged: " + read_record(plan.runs[0].directory)->reason);
   else if (all_diverged)
     log_error("every run diverged: there is nothing to compare; " + against_divergence(study.variants.at(0).config) +
               ", with --fresh or another name");

@@ -678,7 +678,7 @@ FFN_KEYS = {
                         "sequence_balance_weight", "capacity_factor", "shared_experts", "shared_expansion", "expert"},
 }
 MODEL_KEYS = {"d_model", "blocks", "positions", "init", "init_scale", "base_d_ff", "init_from", "init_hash", "attention", "norm", "residual", "parallel", "parallel_from", "share_ffn", "residual_dropout", "tie",
-              "ffn", "block_expansion", "block_activation"}
+              "ffn", "block_expansion", "block_activation", "match_expansion"}
 
 
 def refuse_unknown_keys(model):
@@ -693,6 +693,14 @@ def refuse_unknown_keys(model):
     unknown = [f"{path}.{key}" for path, section, keys in known for key in section if key not in keys]
     if unknown:
         raise RunError(f"this ffn_train.py does not know {', '.join(unknown)}; use the one of the ffn-train that trained the run")
+
+
+def with_solved_width(model, shapes):
+    """With the d_model that `match_expansion` solved, as the weights have it (the config does not say), and heads of the same width."""
+    if not model.get("match_expansion"):
+        return model
+    d_model, attention = shapes["embedding" if model.get("tie") else "head.weight"][1], model["attention"]
+    return {**model, "d_model": d_model, "attention": attention and {**attention, "heads": d_model * attention["heads"] // model["d_model"]}}
 
 
 def hidden_width(model, shapes):
@@ -790,6 +798,7 @@ def load(run, best=False):
         refuse_unknown_keys(config["model"])
         shapes = {name: tensor.shape for name, tensor in tensors.items()}
         with torch.random.fork_rng(devices=[]):  # nn.Linear draws weights, which are overwritten
+            config = {**config, "model": with_solved_width(config["model"], shapes)}
             model = Network(config, shapes, hidden_width(config["model"], shapes), metadata.get("alphabet"), json.loads(metadata["table"]) if "table" in metadata else None)
         fill(model, tensors)
     except RunError as error:

@@ -9,6 +9,7 @@
 #include "../plan_estimate.hpp"
 #include "../train.hpp"
 #include "ffn/compare/notes.hpp"
+#include "ffn/config/search_config.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/stats/permutation.hpp"
 #include "ffn/stats/power.hpp"
@@ -88,7 +89,8 @@ Json plan_json(const Study& study, const PlanEstimate& e, const Power& power) {
                         {"parameters", line.cost.total.parameters},
                         {"active_parameters", line.cost.total.active_parameters},
                         {"flops_per_token", line.cost.total.flops}});
-    if (const auto* size = matched_size(*line.variant)) variants.back()["mismatch"] = size->mismatch;
+    if (const auto mismatch = mismatch_of(*line.variant)) variants.back()["mismatch"] = *mismatch;
+    if (const auto& model = line.variant->config.model; model.written) variants.back()["d_model"] = model.d_model;
   }
   for (const auto& share : engine_shares(study))
     engines.push_back({{"engine", share.engine}, {"device", share.device}, {"reason", share.reason}, {"runs", share.runs}});
@@ -131,9 +133,12 @@ Table variants_table(const std::vector<PlanLine>& lines) {
     for (const auto& line : lines) table.add_row({line.variant->shown(), std::to_string(line.runs), std::to_string(line.finished)});
     return table;
   }
-  const bool matched = std::any_of(lines.begin(), lines.end(), [](const PlanLine& line) { return matched_size(*line.variant) != nullptr; });
+  const bool matched = std::any_of(lines.begin(), lines.end(), [](const PlanLine& line) { return mismatch_of(*line.variant).has_value(); });
+  const bool solved =
+      std::any_of(lines.begin(), lines.end(), [](const PlanLine& line) { return line.variant->config.model.written.has_value(); });
   std::vector<Column> columns = {{"variant", Align::left},     {"runs", Align::right},      {"finished", Align::right},
                                  {"parameters", Align::right}, {"ffn width", Align::right}, {"FLOPs/token", Align::right}};
+  if (solved) columns.insert(columns.begin() + 4, {"d_model", Align::right});
   if (matched) columns.push_back({"mismatch", Align::right});
   Table table(columns);
   for (const auto& line : lines) {
@@ -143,8 +148,9 @@ Table variants_table(const std::vector<PlanLine>& lines) {
                                     format_count(line.cost.total.parameters),
                                     ffn_width(line.variant->config),
                                     format_count(line.cost.total.flops)};
-    const auto* size = matched_size(*line.variant);
-    if (matched) row.push_back(size ? (size->mismatch > 0 ? "+" : "") + format_percent(size->mismatch, 2) : "-");
+    if (solved) row.insert(row.begin() + 4, format_count(line.variant->config.model.d_model));
+    const auto mismatch = mismatch_of(*line.variant);
+    if (matched) row.push_back(mismatch ? (*mismatch > 0 ? "+" : "") + format_percent(*mismatch, 2) : "-");
     table.add_row(row);
   }
   return table;
@@ -216,6 +222,7 @@ Json seed_of(const Json& run) { return run.contains("seed") && run["seed"].is_nu
 int plan_study(const CommonOptions& common, bool probe, const std::string& budget) {
   set_up_log(log_options(common));
   auto document = load_with_overrides(common.config, all_overrides(common));
+  if (is_search(document)) return plan_search(document, common.config, probe, common);
   const bool single = !is_study(document);
   const double seconds = budget.empty() ? 0 : budget_seconds(budget);
   if (single) document.tree()["seeds"] = seed_of(document.tree());

@@ -14,9 +14,12 @@
 #include "ffn/base/marked_names.hpp"
 #include "ffn/base/named_file.hpp"
 #include "ffn/base/text.hpp"
+#include "ffn/base/version.hpp"
 #include "ffn/report/export.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/html.hpp"
+#include "ffn/report/search.hpp"
+#include "ffn/study/search.hpp"
 
 namespace ffn::app {
 namespace fs = std::filesystem;
@@ -43,7 +46,32 @@ void open_in_browser(const fs::path& path) {
                       "the report is written; open the file yourself");
 }
 
+void put_page(const std::string& html, const fs::path& path, const std::string& runs, const ReportOptions& options,
+              const CommonOptions& common) {
+  const NamedFile page(path, {"report", report::kPageMark}, options.out.empty() ? Chosen::by_program : Chosen::by_person);
+  page.write(html);
+  if (!common.json && !page.is_stdout())
+    print_text(printable(path.string()) + " (" + format_bytes(static_cast<double>(html.size())) + ", " + runs + ")");
+  std::cout.flush();
+  if (options.open) open_in_browser(path);
+}
+
+int write_search_page(const fs::path& found, const ReportOptions& options, const CommonOptions& common) {
+  const Json search = parse_json(read_file(found, "search", ExitCode::data, 256 << 20));
+  if (!search.is_object() || !search.contains("races"))
+    throw DataError(found.string() + " is damaged", "the search's own command writes it again");
+  const std::string html = search_page(search, kVersion, utc_now());
+  const fs::path path = options.out.empty() ? found.parent_path() / "report.html" : fs::path(expand_home(options.out));
+  const auto layers = search["races"]["layers"].get<std::size_t>();
+  put_page(html, path, format_counted(layers, "layer"), options, common);
+  if (common.json) print_json({{"report", path.string()}, {"bytes", html.size()}, {"layers", layers}});
+  return static_cast<int>(ExitCode::done);
+}
+
 int write_report(const ReportOptions& options, const CommonOptions& common) {
+  if (const fs::path found = fs::path(options.question.directories.at(0)) / kSearchFile;
+      options.question.directories.size() == 1 && path_exists(found))
+    return write_search_page(found, options, common);
   auto parts = progress_options("report", kReportParts, common);
   parts.unit = "part";
   ProgressBar bar(parts);
@@ -52,14 +80,8 @@ int write_report(const ReportOptions& options, const CommonOptions& common) {
   const fs::path path = options.out.empty() ? report_path(options.question) : fs::path(expand_home(options.out));
   const std::string html = export_html(report->comparison, report->data, facts);
   bar.finish();
-  const NamedFile page(path, {"report", report::kPageMark}, options.out.empty() ? Chosen::by_program : Chosen::by_person);
-  page.write(html);
+  put_page(html, path, format_counted(facts.num_runs, "run"), options, common);
   if (common.json) print_json({{"report", path.string()}, {"bytes", html.size()}, {"runs", facts.num_runs}});
-  else if (!page.is_stdout())
-    print_text(printable(path.string()) + " (" + format_bytes(static_cast<double>(html.size())) + ", " +
-               format_counted(facts.num_runs, "run") + ")");
-  std::cout.flush();
-  if (options.open) open_in_browser(path);
   return static_cast<int>(ExitCode::done);
 }
 

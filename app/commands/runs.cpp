@@ -21,6 +21,7 @@
 #include "ffn/base/text.hpp"
 #include "ffn/compare/compare.hpp"
 #include "ffn/compare/run_keys.hpp"
+#include "ffn/config/metrics.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/store/cleanup.hpp"
 #include "ffn/store/json_text.hpp"
@@ -34,8 +35,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr const char* kMetric = "val/loss";
-
 struct RunsOptions {
   std::vector<std::string> directories, where;
 };
@@ -43,7 +42,8 @@ struct RunsOptions {
 /// One run as it stands.
 struct ListedStanding {
   std::string state;
-  std::optional<double> best;     ///< of kMetric
+  std::string metric;  ///< of a program its first one, otherwise val/loss
+  std::optional<double> best;
   std::optional<double> written;  ///< when run.json was, in seconds since 1970
 };
 
@@ -55,14 +55,16 @@ bool was_killed(const RunRecord& record) {
 ListedStanding standing_of(const fs::path& run) {
   struct stat file = {};
   const bool is_there = ::stat(RunDirectory(run).record_path().c_str(), &file) == 0;
-  ListedStanding out{"damaged", {}, is_there ? std::optional(static_cast<double>(file.st_mtime)) : std::nullopt};
+  ListedStanding out{"damaged", "val/loss", {}, is_there ? std::optional(static_cast<double>(file.st_mtime)) : std::nullopt};
   try {
     const auto record = read_record(run);
     if (!record) return out;
     out.state = record->state == RunState::running && was_killed(*record) ? "killed" : to_string(record->state);
     if (const auto updated = seconds_of(record->updated)) out.written = updated;
-    const auto* metric = record->summary ? record->summary->find(kMetric) : nullptr;
-    if (metric && metric->best) out.best = metric->best->value;
+    if (const Json::json_pointer program("/engine/metrics"); record->config->contains(program))
+      out.metric = record->config->at(program).begin().key();
+    const auto* metric = record->summary ? record->summary->find(out.metric) : nullptr;
+    if (metric && metric->best && metric_direction(out.metric) == false) out.best = metric->best->value;
   } catch (const VersionError&) {
     out.state = "another version's";
   } catch (const Error&) {  // `check` says what is wrong
@@ -81,7 +83,7 @@ std::vector<ListedRun> runs_below(const std::vector<fs::path>& directories) {
   const auto places = find_run_places(directories);
   std::vector<ListedRun> out(places.there.size());
   side_by_side(8, out.size(), [&](std::size_t i) { out[i] = {places.there[i], standing_of(places.there[i])}; });
-  for (const auto& path : places.missing) out.push_back({path, {"not begun", {}, {}}});
+  for (const auto& path : places.missing) out.push_back({path, {"not begun", {}, {}, {}}});
   return out;
 }
 
@@ -147,6 +149,7 @@ struct ListedEntry {
   std::map<std::string, std::size_t> states;
   std::size_t runs = 0, left = 0;  ///< those that belong to it; those in its directory that do not (any more)
   std::optional<double> best, written;
+  std::string metric;  ///< of the best
   fs::path best_run;
   std::vector<std::string> note;  ///< line by line
 };
@@ -189,11 +192,12 @@ std::map<fs::path, ListedEntry> entries_below(const std::vector<fs::path>& direc
     return study;
   };
   const auto add = [&](ListedEntry& entry, const ListedRun& run) {
-    const auto& [state, best, written] = run.standing;
+    const auto& [state, metric, best, written] = run.standing;
     ++entry.runs;
     ++entry.states[state];
     if (best && (!entry.best || *best < *entry.best)) {
       entry.best = best;
+      entry.metric = metric;
       entry.best_run = run.path;
     }
     if (written && (!entry.written || *written > *entry.written)) entry.written = written;
@@ -264,7 +268,7 @@ Json entry_json(const fs::path& path, const ListedEntry& entry) {
   Json states = Json::object();
   for (const auto& [state, count] : entry.states) states[state] = count;
   Json best = nullptr;
-  if (entry.best) best = {{"metric", kMetric}, {"value", *entry.best}, {"run", entry.best_run.string()}};
+  if (entry.best) best = {{"metric", entry.metric}, {"value", *entry.best}, {"run", entry.best_run.string()}};
   return {{"path", path.string()},
           {"kind", entry.is_study ? "study" : "run"},
           {"runs", entry.runs},

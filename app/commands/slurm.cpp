@@ -10,6 +10,7 @@
 #include "../train.hpp"
 #include "ffn/base/files.hpp"
 #include "ffn/base/shell.hpp"
+#include "ffn/config/search_config.hpp"
 #include "ffn/store/log.hpp"
 #include "ffn/study/compare_plan.hpp"
 #include "ffn/study/sequential_design.hpp"
@@ -40,6 +41,9 @@ SlurmJob job_of(const SlurmOptions& options, const CommonOptions& common) {
   std::istringstream words(options.more);
   for (std::string word; words >> word;) job.options.push_back(word);
   const auto document = load_with_overrides(config, job.arguments);
+  if (is_search(document))
+    throw UsageError(common.config + " is a search, and an array is for a study",
+                     "let several jobs start the same ffn-train search with one -o: they share its runs");
   if (!is_study(document))
     throw UsageError(common.config + " is a single run, and an array is for many", "seeds=10 behind it makes it a study");
   auto study = read_study(document, config);

@@ -8,6 +8,7 @@
 #include "../load_config.hpp"
 #include "../signals.hpp"
 #include "ffn/base/text.hpp"
+#include "ffn/config/search_config.hpp"
 #include "ffn/store/lock_file.hpp"
 #include "ffn/store/log.hpp"
 #include "ffn/study/shard.hpp"
@@ -34,8 +35,9 @@ int dry_run(const Json& config) {
 int train(const TrainOptions& options, const CommonOptions& common) {
   auto document = load_with_overrides(common.config, all_overrides(common));
   handle_stop_signals();
-  if (!options.budget.empty()) document = within_budget(std::move(document), options.budget, options, common);
+  if (!options.budget.empty() && !is_search(document)) document = within_budget(std::move(document), options.budget, options, common);
   log_debug("config: " + resolve_config(common.config) + (common.overrides.empty() ? "" : " with " + join(common.overrides, " ")));
+  if (is_search(document)) return train_search(document, common.config, options, common);
   if (is_study(document)) {
     const auto study = read_study(document, common.config);
     if (options.dry_run) return dry_run(*study.document);
@@ -78,6 +80,25 @@ void add_train(CommandLine program, CommonOptions& common) {
     const bool alone = !config.given() && common.overrides.empty();
     if (!alone) parse_config(common);
     return config.given() || !common.config.empty() ? train(*options, common) : without_config(program, alone);
+  });
+}
+
+void add_search(CommandLine program, CommonOptions& common) {
+  auto command = program.subcommand("search", "propose layers, and judge them on fresh seeds and unseen tasks");
+  auto options = std::make_shared<TrainOptions>();
+  add_config_options(command, common);
+  command.option("-o,--out", common.out, "where results go").type("DIR").shows_default().directory();
+  command.flag("--fresh", options->fresh, "search again even if results are there; they are moved aside");
+  command.option("-j,--jobs", common.jobs, "worker processes; one per core otherwise").integer_in(1, 4096).type("N");
+  add_compute_options(command, common);
+  add_output_options(command, common);
+  command.run([&common, options] {
+    require_config(common);
+    const auto document = load_with_overrides(common.config, all_overrides(common));
+    if (!is_search(document))
+      throw UsageError(common.config + " has no \"search\" section",
+                       "`ffn-train list keys search` shows its keys; ffn-train " + common.config + " trains it");
+    return train(*options, common);
   });
 }
 

@@ -6,6 +6,7 @@
 #include "../load_config.hpp"
 #include "../train.hpp"
 #include "ffn/base/text.hpp"
+#include "ffn/config/search_config.hpp"
 #include "ffn/config/study_config.hpp"
 #include "ffn/data/task.hpp"
 #include "ffn/study/compare_plan.hpp"
@@ -17,7 +18,9 @@ namespace {
 // Throws what is wrong. Reads a text task's file too: its absence is found here.
 void check_file(const std::string& file, const std::vector<std::string>& overrides) {
   const Document document = load_with_overrides(file, overrides);
-  if (is_study(document)) {
+  if (is_search(document)) {
+    check_search(document, file);
+  } else if (is_study(document)) {
     const auto study = read_study(document, file);
     warn_of_few_inputs(study);
     check_study(study, file, overrides.empty());

@@ -60,6 +60,7 @@ class ResultTest(CommandTest):
         script = """printf 'step,acc\\n10,0.5\\n20,\\n30,0.75\\n' > "$FFN_RUN_DIR/log.csv"
 echo '{"deep": {"f1": [1, 0.25]}, "bad": NaN, "s": "NaN"}' > "$3/out.json"
 printf 'step 15: loss 4\\nstep 30: loss %s\\n' $2 >&2
+mkdir -p kept && touch kept/file && ln -s "$PWD/kept" $3/link
 """
         self.study(script, engine={"command": ["./train.sh", "{act}", "{seed}", "{run_dir}"],
                                    "metrics": {"loss": {"regex": r"step (\d+): loss (\S+)"}, "acc": {"csv": "log.csv:acc"}, "f1": {"json": "out.json:/deep/f1/1"}}})
@@ -72,6 +73,8 @@ printf 'step 15: loss 4\\nstep 30: loss %s\\n' $2 >&2
         self.assertIn("higher is better", self.ok("curves", "runs/s", "--metric", "acc").stdout)
         self.assertEqual(json.loads(self.ok("compare", "runs/s", "--metric", "best loss", "--json").stdout)["metric"], "best loss")
         self.assertIn("has logged", self.fails(2, "compare", "runs/s", "--metric", "val/loss"))
+        self.assertNotIn("stays", self.ok("rm", "--yes", "runs/s").stdout)  # with output/
+        self.assertEqual(((self.tmp / "runs/s").exists(), (self.tmp / "kept/file").exists()), (False, True))
 
     def test_failed_runs_count_as_worst_and_stay_failed(self):
         self.study("""case $1$2 in
@@ -89,7 +92,7 @@ esac
         self.assertEqual(self.states(), wanted)
         reasons = [record(self.run_of("b", seed))["reason"] for seed in range(1, 6)]
         self.assertEqual(reasons[0], 'exit code 3: "no memory"')
-        for reason, part in zip(reasons[1:], ("no loss: nothing printed matches", "loss is not finite", "longer than engine.timeout, 1s", "killed by Segmentation fault")):
+        for reason, part in zip(reasons[1:], ("no loss: nothing printed matches", "loss is not finite", "longer than engine.timeout, 1s", "killed by signal 11, Segmentation fault")):
             self.assertIn(part, reason)
         pair = json.loads(done.stdout)["facets"][0]["pairs"][0]
         self.assertEqual((pair["wins"], pair["losses"], pair["seeds"]), (0, 5, 8))
@@ -100,10 +103,18 @@ esac
         self.run_program("study.json")
         self.assertEqual(self.count(), 17)
 
+    def test_a_progress_bar_ends_lines_with_carriage_returns(self):
+        self.study("head -c 20000 /dev/zero | tr '\\0' =; printf '\\rloss 3\\rloss %s' \"$2\"\n", seeds=2)
+        self.ok("study.json")
+        self.assertEqual([record(self.run_of("b", seed))["summary"]["metrics"]["loss"]["final"] for seed in range(2)], [0, 1])
+        self.assertIn("      0.00  ", self.ok("runs", "runs").stdout)  # the best loss
+
     def test_every_run_failing_says_why(self):
+        self.study("echo loss nan\n", name="nan.json")
+        self.assertIn("every run failed or diverged: loss is not finite", self.fails(1, "nan.json", "name=nan"))
         self.study("echo no module >&2; exit 1\n")
         self.assertIn('every run failed or diverged: exit code 1: "no module"', self.fails(1, "study.json"))
-        self.assertEqual(self.count(), 8)
+        self.assertEqual(self.count(), 16)
 
     def test_a_missing_file_a_wrong_number_and_a_missing_pointer_are_named(self):
         for metric, script, reason in (({"json": "o.json:/x"}, ":", "no loss: there is no o.json in {run_dir}"), ({"json": "o.json:/x"}, "echo '{' > $FFN_RUN_DIR/o.json", "is no JSON"),
@@ -114,7 +125,7 @@ esac
             self.assertIn(reason, self.fails(1, "study.json", "--fresh"))
 
     def test_a_value_is_one_argument_and_no_shell_reads_it(self):
-        values = ["; touch touched", "$(touch touched)", "a b*", "-x"]
+        values = ["; touch touched", "$(touch touched)", "a b*", "-x", ""]
         self.study('echo "loss 1"; printf "%s" "$1"\n', sweep={"grid": {"act": values}}, seeds=1)
         self.ok("study.json")
         said = {path.read_text().split("\n", 1)[1] for path in (self.tmp / "runs/s").glob("*/*/stdout.txt")}
@@ -262,9 +273,9 @@ class ConfigTest(CommandTest):
         self.assertEqual((self.run_of("a", 0) / "stdout.txt").read_text(), 'loss 1\n{"a": {"b": 1}} {1} {act} {}\n')
 
     def test_what_is_wrong_with_the_engine_is_said_before_anything_runs(self):
-        for engine, reason in (({"command": []}, "/engine/command: expected a list of texts"), ({"command": ["./train.sh", 3]}, "/engine/command"), ({"metrics": {}}, "names no number to compare"),
+        for engine, reason in (({"command": []}, "/engine/command: expected a list of texts"), ({"command": ["./train.sh", 3]}, "/engine/command"), ({"command": [""]}, "/engine/command"), ({"metrics": {}}, "names no number to compare"),
                                ({"metrics": {"loss": {"regex": "("}}}, "a regular expression with a group"), ({"metrics": {"loss": {"regex": "loss"}}}, "a regular expression with a group"),
-                               ({"metrics": {"loss": {"json": "out.json"}}}, "FILE:/POINTER"), ({"metrics": {"loss": {"csv": "x.csv:"}}}, "FILE:COLUMN"), ({"metrics": {"loss": "x"}}, "expected {"),
+                               ({"metrics": {"loss": {"json": "out.json"}}}, "FILE:/POINTER"), ({"metrics": {"loss": {"json": "o.json:/a~2"}}}, "~0 for ~"), ({"metrics": {"loss": {"csv": "x.csv:"}}}, "FILE:COLUMN"), ({"metrics": {"loss": "x"}}, "expected {"),
                                ({"metrics": {"speed": {"regex": "(.)"}}}, "whether a higher speed is better is not known"), ({"metrics": {"a b_loss": {"regex": "(.)"}}}, "no name for a metric"),
                                ({"timeout": "soon"}, "is no time"), ({"environment": {"A": 1}}, "expected texts"), ({"shell": "x"}, '"shell"'), ({"workdir": "nowhere"}, "no directory"),
                                ({"command": ["no-such-program", "{act}", "{seed}"]}, "there is no program no-such-program"), ({"command": ["./data", "{act}", "{seed}"]}, "there is no program ./data")):

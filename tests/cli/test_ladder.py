@@ -90,6 +90,10 @@ class Ladder(ProgramTest):
         path = self.write("climb.json", STUDY)
         self.assertIn("set ladder.values", self.fails(2, "plan", path, "model.d_model=8"))
         self.assertIn("is none; set it to val/loss", self.fails(2, "plan", path, "compare.metric=val/r2"))
+        self.assertIn('"seed" is no size', self.fails(2, "plan", path, "ladder.key=seed"))
+        self.assertIn("the same at every size", self.fails(2, "plan", path, 'ladder.with={"compute.threads": [1, 1, 1, 2]}'))
+        self.assertIn("nothing is tuned", self.fails(2, "plan", path, "ladder.tuned_at=smallest"))
+        self.assertIn("at most 1000000000", self.fails(2, "plan", path, "ladder.tokens_per_param=1e300"))
         self.assertIn("84 runs", self.ok("plan", path, "--no-probe").stdout)
 
 

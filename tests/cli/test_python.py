@@ -50,7 +50,7 @@ def defaults(kind):
         return next((own for own in map(found, parts) if own), None)
 
     schema = json.loads((ROOT / "configs/schema.json").read_text())
-    return {key: value["default"] for key, value in found(schema["properties"]["model"]).items() if "default" in value and key != "kind"}
+    return {key: value["default"] for key, value in found(schema["else"]["properties"]["model"]).items() if "default" in value and key != "kind"}
 
 
 # ---- validation data, by lib/ffn/base/random.hpp and lib/ffn/tasks
@@ -495,6 +495,8 @@ class Runs(ProgramTest):
                 self.check_all(self.train(f"{kind}-bare-{i}", {**self.XOR, "model": {"d_model": 8, "ffn": ffn}}), 1)
         blocks = {"blocks": 3, "block_expansion": [2, 0, 1.3], "block_activation": ["silu", "relu", "tanh"], "parallel": True, "parallel_from": 1}
         self.check_all(self.train("blocks", {**self.BITS, "model": {**self.BITS["model"], **blocks, "ffn": {"kind": "gated"}}}), 1)
+        solved = {"d_model": 8, "attention": {"heads": 2}, "match_expansion": 4, "ffn": {"expansion": 1, "match_tolerance": 0.2}}
+        self.check_all(self.train("solved", {**self.BITS, "model": {**self.BITS["model"], **solved}}), 1)
         shared = {"kind": "moe", "d_ff": 8, "num_experts": 3, "top_k": 2, "shared_experts": 2, "shared_expansion": 0.7}
         self.check_all(self.train("shared", {**self.BITS, "model": {**self.BITS["model"], "ffn": shared}}), 1)
         ffn = {"kind": "moe", "d_ff": 8, "num_experts": 3, "top_k": 2, "expert": Layers.GATED}

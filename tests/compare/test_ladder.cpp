@@ -96,6 +96,12 @@ TEST_CASE("sizes on a law give multiplier, speedup and a projection", "[ladder]"
   CHECK_THAT(answer_text(comparison), ContainsSubstring("Pairs in the order of the largest size: 1 of 1 at 48"));
   CHECK_THAT(answer_text(comparison), ContainsSubstring("The law predicted the held-out size"));
   CHECK(ladder_json(comparison)["no_projection"].is_null());
+  CHECK(relu2.holds == std::vector<double>{1, 1, 1});
+  CHECK(ladder.variants.at(0).holds.empty());
+  CHECK_THAT(answer_text(comparison),
+             ContainsSubstring("Expected to hold at 3, 10 and 30 times the largest compute: relu2 in 100, 100 and 100 % "
+                               "of refits"));
+  CHECK(ladder_json(comparison)["variants"][1]["holds"][2] == Json{{"times", 30.0}, {"share", 1.0}});
 }
 
 TEST_CASE("a held-out size beside the law forbids the projection", "[ladder]") {
@@ -103,6 +109,7 @@ TEST_CASE("a held-out size beside the law forbids the projection", "[ladder]") {
   CHECK(comparison.ladder->no_projection == "the sizes do not lie on a law");
   CHECK_FALSE(comparison.ladder->variants.at(1).projected);
   CHECK(comparison.ladder->variants.at(1).multiplier);
+  CHECK(comparison.ladder->variants.at(1).holds.empty());
   CHECK_THAT(answer_text(comparison), ContainsSubstring("No projection: the sizes do not lie on a law."));
 }
 
@@ -112,7 +119,7 @@ TEST_CASE("curves that cross reverse between two sizes and have no common multip
   CHECK(comparison.ladder->sizes.at(0).accuracy.num_agreeing == 0);
   CHECK(comparison.ladder->sizes.at(1).accuracy.num_agreeing == 0);
   CHECK(comparison.ladder->sizes.at(2).accuracy.num_agreeing == 1);
-  CHECK_THAT(comparison.ladder->no_projection, ContainsSubstring("losses fall at another rate with relu2"));
+  CHECK_THAT(answer_text(comparison), ContainsSubstring("No multiplier or projection: losses fall at another rate with relu2."));
   CHECK_FALSE(comparison.ladder->law);
   CHECK_FALSE(comparison.ladder->variants.at(1).multiplier);
 }

@@ -167,6 +167,42 @@ TEST_CASE("a matched run is the run with that width written out") {
   CHECK(run_identity(matched) == run_identity(written));
 }
 
+TEST_CASE("d_model is solved so that the model keeps the size of another expansion, with heads of one width") {
+  // 4D² + 2·e·D² a block: of expansion 4 and D 48, 2 · 12 · 48² = 55,296. Expansion 1 is 6D² a block: 67.9, 64 of heads that are 16 wide.
+  const auto of = [](const std::string& keys, const std::string& ffn) {
+    return "{\"model\": {\"blocks\": 2, \"d_model\": 48, \"match_expansion\": 4, " + keys + "\"ffn\": {\"bias\": false, " + ffn + "}}}";
+  };
+  const std::string three = "\"attention\": {\"heads\": 3}, ", four = "\"attention\": {\"heads\": 4}, ";
+  const auto solved = run_from(of(three, R"("expansion": 1, "match_tolerance": 0.12)"));
+  CHECK(solved.model.d_model == 64);
+  CHECK(solved.model.attention->heads == 4);
+  CHECK(solved.model.mismatch == 2 * (4 * 64 * 64 + 2 * 64 * 64) / 55296.0 - 1);
+  CHECK(run_from(of(three, R"("expansion": 1.375)")).model.d_model == 64);
+  CHECK(run_from(of(four, R"("expansion": 22)")).model.d_model == 24);
+  CHECK(run_from(of(four, R"("expansion": 4)")).model.d_model == 48);
+  const auto gated = run_from(of(four, R"("expansion": 22, "kind": "gated", "match": "params")"));
+  CHECK(gated.model.d_model == 24);
+  CHECK(std::get<GatedConfig>(gated.model.ffn).hidden_width(24) == 352);
+  CHECK(run_from(of("", R"("expansion": 1)")).model.d_model == 96);  // without heads any width will do: 2·D² = 8 · 48²
+
+  CHECK(
+      problems_in(of(three, R"("expansion": 1)")) ==
+      "x.json:1  /model/match_expansion: at expansion 1 the nearest d_model (64, a multiple of a head's width, 16) misses the parameters of "
+      "expansion 4 by -11.1 %, more than ffn.match_tolerance=0.01 allows; expansion 1.38 fits d_model 64; "
+      "expansion 0.16 fits d_model 80; or raise match_tolerance");
+  CHECK_THAT(problems_in(of(four, R"("d_ff": 64)")), ContainsSubstring("is of layers whose width is ffn.expansion"));
+  CHECK_THAT(problems_in(of("\"block_expansion\": [1, 2], ", R"("kind": "gated")")), ContainsSubstring("or give the width so"));
+
+  const auto written =
+      run_from(R"({"model": {"blocks": 2, "d_model": 64, "attention": {"heads": 4}, "ffn": {"bias": false, "expansion": 1}}})");
+  CHECK(run_identity(solved) == run_identity(written));
+  CHECK(resolved_json(solved)["model"]["d_model"] == 48);
+  CHECK(resolved_json(solved)["model"]["attention"]["heads"] == 3);
+  const auto again = run_from(resolved_json(solved).dump());
+  CHECK(again.model.d_model == 64);
+  CHECK(resolved_json(again) == resolved_json(solved));
+}
+
 TEST_CASE("reading a model solves no width: that is a step of its own, and may be taken again") {
   const auto document = parse_document(R"({"d_model": 384, "ffn": {"kind": "gated", "bias": false, "match": "params"}})", "x.json", "/");
   ModelConfig model;

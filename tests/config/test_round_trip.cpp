@@ -55,10 +55,10 @@ bool is_of_formula(const std::string& name) {
 class Changer final : public FieldVisitor {
  public:
   explicit Changer(bool use_first)
-      : skipped_(use_first ? std::set<std::string>{"expansion", "at_most", "init_scale", "base_d_ff", "block_expansion", "block_activation"}
-                           // which goes with another init
+      : skipped_(use_first ? std::set<std::string>{"expansion", "at_most", "init_scale", "base_d_ff", "block_expansion", "block_activation",
+                                                   "match_expansion"}  // which goes with another init
                            : std::set<std::string>{"d_ff", "at_least", "init_from", "init_hash", "base_d_ff", "block_expansion",
-                                                   "block_activation"}) {}
+                                                   "block_activation", "match_expansion"}) {}
   std::size_t changed = 0;
 
   void integer(const Field& f, std::int64_t& x, Bounds<std::int64_t> b) override {

@@ -162,6 +162,28 @@ TEST_CASE("the held-out size of a true law lies in its prediction interval, that
   CHECK(refused >= kLadders / 2);
 }
 
+TEST_CASE("refits say where curves cross beyond the largest size, and that parallel ones keep their order") {
+  // With .87/.787 of the reference's excess and the larger exponent they meet at 148 times the smallest compute, 2.9 times the
+  // largest.
+  const auto shares = [](double scale, double exponent, const std::vector<double>& times) {
+    SplitMix64 random(11);
+    Truth truth, other;
+    truth.scale = {.787}, other.scale = {scale}, other.exponent = exponent;
+    Ladder ladder = simulated(truth, 8, .0005, random);
+    ladder.push_back(simulated(other, 8, .0005, random)[0]);
+    LadderOptions options;
+    options.floor = truth.floor;
+    options.resamples = 400;
+    return shares_that_hold(ladder, times, options)[1];
+  };
+  const auto crossing = shares(.87, .23, {1, 2, 5, 30});
+  for (const std::size_t before : {0, 1}) CHECK(crossing[before] > .95);
+  for (const std::size_t after : {2, 3}) CHECK(crossing[after] < .05);
+  for (const double scale : {.76, .87}) CHECK(shares(scale, .21, {30})[0] > .98);
+  SplitMix64 random(11);
+  CHECK(shares_that_hold(simulated({}, 1, .004, random), {30}).empty());
+}
+
 TEST_CASE("a slope over size is that of each seed's log ratio, for each doubling") {
   const std::vector<Rung> reference{{1, {2, 3}}, {4, {1, 1}}, {16, {.5, .7}}};
   std::vector<Rung> variant = reference;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -220,6 +221,11 @@ void add_projection(const stats::Ladder& ladder, const stats::LadderOptions& opt
   for (std::size_t v = 0; v < ladder.size(); ++v) out.variants[v].projected = projected[v];
 }
 
+void add_holding(const stats::Ladder& ladder, const stats::LadderOptions& options, LadderAnswer& out) {
+  const auto shares = stats::shares_that_hold(ladder, {std::begin(kHoldingTimes), std::end(kHoldingTimes)}, options);
+  for (std::size_t v = 1; v < shares.size(); ++v) out.variants[v].holds = shares[v];
+}
+
 void add_law(const stats::Ladder& ladder, const LadderRuns& all, const LadderConfig& config, const stats::CompareOptions& options,
              std::size_t resamples, const Comparison& c, LadderAnswer& out) {
   std::vector<std::string> sizes;
@@ -245,9 +251,10 @@ void add_law(const stats::Ladder& ladder, const LadderRuns& all, const LadderCon
   fit.level = 1 - options.alpha;
   fit.resamples = std::min(resamples, kResamples);
   add_predictions(ladder, ladder[0].size() - config.num_held_out(), fit, out);
+  if (out.no_projection.empty()) add_holding(ladder, fit, out);
   if (const auto names = other_exponents(ladder, law, options, c, out); !names.empty()) {
-    if (out.no_projection.empty()) out.no_projection = "losses fall at another rate with " + join(names, " and ");
-    out.law.reset();  // no multiplier serves all sizes
+    out.no_law = "losses fall at another rate with " + join(names, " and ");  // no multiplier serves all sizes
+    out.law.reset();
     return;
   }
   add_multipliers(ladder, all, fit, out);

@@ -15,6 +15,9 @@ struct Comparison;
 struct CompareRequest;
 struct Metric;
 
+/// Times the largest compute at which refits say whether differences keep their signs.
+inline constexpr double kHoldingTimes[] = {3, 10, stats::kFarthestProjection};
+
 /// What a ladder's runs say together.
 struct LadderAnswer {
   struct Size {
@@ -31,6 +34,7 @@ struct LadderAnswer {
     std::vector<stats::Estimate> predicted = {};  ///< at each held-out size, by the law of the others
     std::vector<double> measured = {};            ///< there: geometric mean
     std::optional<stats::Estimate> projected = {};
+    std::vector<double> holds = {};  ///< share of refits with the largest size's sign, at each of kHoldingTimes
   };
   std::string key;
   std::size_t num_seeds = 0;  ///< with a loss of every variant at every size: all of this is of them

@@ -45,9 +45,8 @@ const Json* find_key(const Json& keys, const std::string& key) {
 std::string value_text_of(const Json& value) { return value.is_string() ? value.get<std::string>() : dump_json(value); }
 
 bool is_list_of_texts(const Json& list) {
-  return std::all_of(list.begin(), list.end(), [](const Json& x) {
-    return x.is_string() && !x.get_ref<const std::string&>().empty() && x.get_ref<const std::string&>().find('\0') == std::string::npos;
-  });
+  return std::all_of(list.begin(), list.end(),
+                     [](const Json& x) { return x.is_string() && x.get_ref<const std::string&>().find('\0') == std::string::npos; });
 }
 
 CommandMetric source_of(const std::string& name, const Json& from) {
@@ -69,6 +68,11 @@ CommandMetric source_of(const std::string& name, const Json& from) {
   if (!is_known || colon == 0 || colon == std::string::npos || colon + 1 == text.size())
     throw expected(kind == "csv" ? "FILE:COLUMN, as \"log.csv:val_loss\""
                                  : "FILE:/POINTER as \"json\", FILE:COLUMN as \"csv\", or a \"regex\"");
+  try {
+    if (kind == "json") Json::json_pointer(text.substr(colon + 1));
+  } catch (const Json::exception&) {
+    throw expected("~0 for ~ and ~1 for / in the pointer " + text.substr(colon + 1));
+  }
   return {kind == "json" ? Source::json : Source::csv, name, text.substr(0, colon), text.substr(colon + 1)};
 }
 
@@ -98,17 +102,19 @@ void CommandConfig::describe(FieldVisitor& v) {
           "program and arguments, without a shell. {key} is the value of a key of this config, {seed} the seed, {run_dir} the "
           "run's output directory (also FFN_RUN_DIR), {{ a brace"},
          *command, Shape::list);
-  v.json({"metrics",
-          "name → where a finished run's number is: {\"json\": \"out.json:/val_loss\"} and {\"csv\": \"log.csv:val_loss\"} in its output "
-          "directory, {\"regex\": \"val_loss ([0-9.]+)\"} in what it printed (the last match). Curves come of a CSV file with a column "
-          "step, and of a regex with a group for the step before that of the number. A run whose first metric is not finite has diverged"},
-         *metrics, Shape::object);
+  v.json(
+      {"metrics",
+       "name → where a finished run's number is: {\"json\": \"out.json:/val_loss\"} and {\"csv\": \"log.csv:val_loss\"} in its output "
+       "directory, {\"regex\": \"val_loss ([0-9.]+)\"} in what it printed (the last match). Curves come from a CSV file with a column "
+       "step, and from a regex with a group for the step before that of the number. A run whose first metric is not finite has diverged"},
+      *metrics, Shape::object);
   v.text({"timeout", "longest time of a run, as in 90s, 10m or 2h30m; then it is stopped and has failed. Empty: none"}, timeout);
   v.path({"workdir", "directory where the command runs; default: the config's"}, workdir);
   v.json({"files", "further files of the program, from workdir: like arguments that are files, their content is part of a run's identity"},
          *files, Shape::list);
   v.json({"environment", "variables that are set for the program: name → text"}, *environment, Shape::object);
-  v.require(!command->empty() && is_list_of_texts(*command), "command", "expected a list of texts: the program and its arguments");
+  v.require(!command->empty() && is_list_of_texts(*command) && (*command)[0] != "", "command",
+            "expected a list of texts: the program and its arguments");
   const auto problem = problem_of_metrics(*metrics);
   v.require(problem.empty(), "metrics", problem);
   v.require(timeout.empty() || seconds_in(timeout).has_value(), "timeout",
@@ -162,11 +168,15 @@ std::vector<std::string> CommandConfig::program_files() const {
 
 bool has_command(const Document& document) { return document.tree().contains("engine"); }
 
+bool is_free_key(const std::string& key) {
+  static const std::set<std::string> kOwn{"$schema", "extends", "name", "label",   "seed",     "keep",   "engine", "seeds",
+                                          "sweep",   "ladder",  "tune", "compare", "question", "source", "expect"};
+  return kOwn.count(key) == 0;
+}
+
 JsonValue take_free_keys(Document& document) {
-  static const std::set<std::string> kOwn{"$schema", "name",   "label", "seed",    "keep",     "engine", "seeds",
-                                          "sweep",   "ladder", "tune",  "compare", "question", "source", "expect"};
   Json free = Json::object(), own = Json::object();
-  for (const auto& item : document.tree().items()) (kOwn.count(item.key()) > 0 ? own : free)[item.key()] = item.value();
+  for (const auto& item : document.tree().items()) (is_free_key(item.key()) ? free : own)[item.key()] = item.value();
   document.tree() = std::move(own);
   return free;
 }

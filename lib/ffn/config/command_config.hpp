@@ -43,6 +43,8 @@ inline constexpr const char* kEngineDoc = "another program that trains each run;
 /// Whether a program trains its runs.
 bool has_command(const Document& document);
 
+/// At the top of a config with "engine", a key that is the program's.
+bool is_free_key(const std::string& key);
 /// Moves the keys that are the program's out of a config with "engine".
 JsonValue take_free_keys(Document& document);
 

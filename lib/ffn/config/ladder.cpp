@@ -4,6 +4,7 @@
 #include <cmath>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "ffn/base/error.hpp"
 #include "ffn/config/accounting.hpp"
@@ -27,6 +28,12 @@ bool ascends(const std::vector<JsonValue>& sizes) {
     last = size->get<double>();
   }
   return true;
+}
+
+/// Seeds are replicates, and the others change no result.
+bool is_no_size(const std::string& key) {
+  static const std::set<std::string> kOthers{"seed", "name", "label", "keep", "compute", "log"};
+  return kOthers.count(key.substr(0, key.find('.'))) > 0;
 }
 
 }  // namespace
@@ -58,7 +65,7 @@ void LadderConfig::describe(FieldVisitor& v) {
        "of a text: training tokens for each of the N parameters outside embeddings and head. Then the batch is 2048 · 160 · (N/1.08e8)^(2/3) "
        "tokens, the steps follow, and the rate is the config's at the smallest size and falls as N^(-1/3) (OLMo-core's rules). Not set: all "
        "sizes train alike"},
-      tokens_per_param, above(0.0));
+      tokens_per_param, Bounds<double>{0, 1e9, true});
   v.json({"with", "key → a list with its value at each size, in place of a rule's"}, *with, Shape::object);
   v.choice({"tuned_at", "sizes at which tune chooses"}, tuned_at,
            {{"each", "each size for itself"}, {"smallest", "the smallest; from there tuned rates fall as N^(-1/3)"}});
@@ -73,6 +80,8 @@ void LadderConfig::describe(FieldVisitor& v) {
                   shortened(item.value()),
               {"values", "hold_out"});
   v.require(!with->contains(key), "with", "\"" + key + "\" is the size itself");
+  v.require(!is_no_size(key), "key", "\"" + key + "\" is no size; name a number of model, task or train, such as model.d_model");
+  for (const auto& item : with->items()) v.require(!is_no_size(item.key()), "with", "\"" + item.key() + "\" is the same at every size");
 }
 
 std::vector<std::string> keys_of_ladder(const Json& document) {
@@ -222,6 +231,8 @@ void check_ladder(const Study& study, Expansion& expansion) {
   const MetricRow* row = find_metric_row(metric);
   if (!row || row->higher_is_better)
     expansion.problem("/compare/metric", "a ladder follows a loss from size to size, and " + metric + " is none; set it to val/loss");
+  if (study.config.ladder->tuned_at == "smallest" && !study.tune)
+    expansion.problem("/ladder/tuned_at", "nothing is tuned; set tune, or leave this out");
   if (by == study.config.ladder->key)
     expansion.problem("/compare/by", "\"" + by + "\" is the ladder's size; name a key whose values are compared at each size");
   if (study.variants.size() == study.config.ladder->num_sizes())

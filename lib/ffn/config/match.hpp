@@ -1,4 +1,4 @@
-// `match`: the hidden width that makes an FFN cost what the plain one costs.
+// `match`: the hidden width that makes an FFN cost what the plain one costs. `match_expansion`: the d_model that keeps a model's size.
 #pragma once
 
 #include "ffn/config/model_config.hpp"
@@ -9,7 +9,14 @@ namespace ffn {
 /// mismatch. A step of its own after reading: describing a config changes nothing but what is read.
 void resolve_widths(ModelConfig& model);
 
-/// States, at the model, that the mismatch which resolve_widths left is within match_tolerance.
-void require_match(FieldVisitor& v, const ModelConfig& model);
+/// The field model.match_expansion, and which layers it is of.
+void describe_match_expansion(FieldVisitor& v, ModelConfig& model);
+
+/// Solves d_model, with heads of the same width, where match_expansion asks for it, then the widths. May be taken again. Attention by
+/// position has parameters for each position of a sequence.
+void resolve_sizes(ModelConfig& model, std::int64_t sequence_length);
+
+/// States, at the model, that the mismatches which resolve_sizes left are within match_tolerance.
+void require_match(FieldVisitor& v, const ModelConfig& model, std::int64_t sequence_length);
 
 }  // namespace ffn

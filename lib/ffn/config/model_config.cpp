@@ -11,6 +11,7 @@
 #include "ffn/base/json_document.hpp"
 #include "ffn/base/marked_names.hpp"
 #include "ffn/config/by_block.hpp"
+#include "ffn/config/match.hpp"
 #include "ffn/config/parameters.hpp"
 #include "ffn/formula/activation_formula.hpp"
 #include "ffn/formula/named_formulas.hpp"
@@ -26,8 +27,6 @@ std::vector<Choice> activation_choices() {
   choices.push_back({"", "a formula in z", /*is_open=*/true});
   return choices;
 }
-
-std::string number(std::int64_t x) { return std::to_string(x); }
 
 template <class Row>
 std::vector<Choice> choices_of(const std::vector<Row>& rows) {
@@ -85,7 +84,8 @@ void FfnSize::describe_width(FieldVisitor& v) {
   v.optional_integer({"d_ff", "hidden width F (of each expert in a mixture); excludes expansion"}, d_ff, between(std::int64_t{1}, 1 << 20));
   v.optional_real({"expansion", "hidden width as a multiple of d_model; 4 if neither is set"}, expansion,
                   Bounds<double>{0.0, 1024.0, true});
-  v.require(!(d_ff && expansion), "expansion", "both d_ff (" + number(d_ff.value_or(0)) + ") and expansion are set; remove one", {"d_ff"});
+  v.require(!(d_ff && expansion), "expansion", "both d_ff (" + number_text(d_ff.value_or(0)) + ") and expansion are set; remove one",
+            {"d_ff"});
 }
 
 namespace {
@@ -120,7 +120,7 @@ void FfnSize::describe_dropout_and_match(FieldVisitor& v) {
   v.require(match_multiple_of == 1 || match != "none", "match_multiple_of",
             "match_multiple_of rounds the width that match chooses, and match is none; set match or leave it out", {"match"});
   v.require(!(d_ff && match != "none"), "match",
-            "match chooses the hidden width, but d_ff (" + number(d_ff.value_or(0)) + ") fixes it; remove one", {"d_ff"});
+            "match chooses the hidden width, but d_ff (" + number_text(d_ff.value_or(0)) + ") fixes it; remove one", {"d_ff"});
 }
 
 void FfnSize::describe_size(FieldVisitor& v) {
@@ -145,10 +145,10 @@ void FormulaConfig::describe(FieldVisitor& v) {
 void MemoryFields::describe_memory(FieldVisitor& v) {
   v.integer({"keys", "half keys of a head: the memory has keys² slots"}, keys, between(std::int64_t{1}, 4096));
   v.integer({"key_width", "width of a head's query, of which each half key has half"}, key_width, between(std::int64_t{2}, 65536));
-  v.require(key_width % 2 == 0, "key_width", "key_width (" + number(key_width) + ") is odd, and a key has two halves");
+  v.require(key_width % 2 == 0, "key_width", "key_width (" + number_text(key_width) + ") is odd, and a key has two halves");
   v.integer({"heads", "queries of a token, each with keys of its own; all read the same slots"}, heads, between(std::int64_t{1}, 256));
   v.integer({"top_k", "slots that a head reads, and half keys of each half that it tries"}, top_k, between(std::int64_t{1}, 4096));
-  v.require(top_k <= keys, "top_k", "top_k (" + number(top_k) + ") exceeds keys (" + number(keys) + ")", {"keys"});
+  v.require(top_k <= keys, "top_k", "top_k (" + number_text(top_k) + ") exceeds keys (" + number_text(keys) + ")", {"keys"});
   v.flag({"bias", "a bias of the map from x to the queries"}, bias);
   v.flag({"query_norm", "LayerNorm of each query over its width. The paper has batch normalisation, which mixes the examples of a batch"},
          query_norm);
@@ -289,8 +289,8 @@ void require_rotary(FieldVisitor& v, const std::string& positions, std::int64_t 
                 " has none; set model.attention.scores=content or another position encoding",
             {"attention.scores"});
   v.require(d_model % attention->heads != 0 || d_model / attention->heads % 2 == 0, "positions",
-            "rotary positions turn pairs of numbers, and the width of a head is odd: d_model / attention.heads is " + number(d_model) +
-                " / " + number(attention->heads) + "; set model.attention.heads or model.d_model so that it is even",
+            "rotary positions turn pairs of numbers, and the width of a head is odd: d_model / attention.heads is " + number_text(d_model) +
+                " / " + number_text(attention->heads) + "; set model.attention.heads or model.d_model so that it is even",
             {"d_model", "attention.heads"});
 }
 
@@ -384,13 +384,14 @@ void ModelConfig::describe(FieldVisitor& v) {
   v.json({"block_activation", "activation of each block's feed-forward layer, such as [\"identity\", \"gelu\"]"}, *block_activation,
          Shape::list);
   require_blocks(v, *this);
+  describe_match_expansion(v, *this);
   v.require(!has_expert_choice(*this) || !attention || !attention->causal, "ffn.router",
             "expert_choice compares a token with later ones, so a causal model would see what it must not; choose another router",
             {"attention.causal", "ffn.router.kind"});
   require_map_back(v, *this);
   if (attention) {
     v.require(d_model % attention->heads == 0, "d_model",
-              "d_model (" + number(d_model) + ") is not divisible by attention.heads (" + number(attention->heads) + ")",
+              "d_model (" + number_text(d_model) + ") is not divisible by attention.heads (" + number_text(attention->heads) + ")",
               {"attention.heads"});
   }
   require_rotary(v, positions, d_model, attention);

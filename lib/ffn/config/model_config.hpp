@@ -291,6 +291,13 @@ struct ModelConfig {
   JsonValue block_expansion = JsonValue::array();   ///< in place of the FFN's expansion, one per block; 0: no layer
   JsonValue block_activation = JsonValue::array();  ///< likewise of its activation
   FfnConfig ffn;
+  std::optional<double> match_expansion;  ///< d_model is solved to keep the size of the model of this expansion
+  /// d_model and heads as they were written, where resolve_d_model() solved them.
+  struct Written {
+    std::int64_t d_model = 0, heads = 0;
+  };
+  std::optional<Written> written;
+  double mismatch = 0.0;  ///< what that leaves, relative to the parameters outside embeddings and head
   void describe(FieldVisitor& v);
   /// Whether blocks differ.
   bool differs_by_block() const;

@@ -232,14 +232,14 @@ RunConfig read_run_config(const Document& document, const std::string& source) {
   resolve_formula_names(copy, unresolved);
   JsonReader reader(copy);
   reader.read([&config](FieldVisitor& v) { config.describe(v); });
-  resolve_widths(config.model);
+  resolve_sizes(config.model, positions_of(config.task));
   hash_initial_weights(copy, config.model, reader.problems);
   const Json::json_pointer examples("/train/eval_examples");
   if (!copy.tree().contains(examples) || copy.tree()[examples].is_null()) {
     config.train.eval_examples = kEvalExamples;
     if (holds_out_all(config.task)) config.train.eval_examples.reset();
   }
-  reader.check("/model", [&config](FieldVisitor& v) { require_match(v, config.model); });
+  reader.check("/model", [&config](FieldVisitor& v) { require_match(v, config.model, positions_of(config.task)); });
   if (unresolved.empty()) reader.check("/model", [&config](FieldVisitor& v) { require_formula(v, config.model); });
   reader.problems.insert(reader.problems.begin(), unresolved.begin(), unresolved.end());
   if (!reader.problems.empty()) {
@@ -251,6 +251,10 @@ RunConfig read_run_config(const Document& document, const std::string& source) {
 Json resolved_json(const RunConfig& config) {
   Json json = write_json(config);
   if (config.command) json.update(*config.command->keys);
+  if (const auto& written = config.model.written) {  // match_expansion solves them again
+    json["model"]["d_model"] = written->d_model;
+    if (config.model.attention) json["model"]["attention"]["heads"] = written->heads;
+  }
   return json;
 }
 

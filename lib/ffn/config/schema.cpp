@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "ffn/base/text.hpp"
+#include "ffn/config/command_config.hpp"
 
 namespace ffn {
 namespace {
@@ -173,12 +174,16 @@ Json json_schema(const FieldVisitor::Describe& describe) {
   Json schema = {{"$schema", "http://json-schema.org/draft-07/schema#"},
                  {"title", "ffn-train config"},
                  {"allowComments", true}};  // the last for VS Code
-  schema.update(SchemaVisitor::object(describe));
+  Json fields = SchemaVisitor::object(describe), own = Json::object();
   // load_document and read_run_config handle these before the fields are read.
   const Json text = {{"type", "string"}};
-  schema["properties"]["$schema"] = text;
-  schema["properties"]["extends"] = {{"oneOf", Json::array({text, Json{{"type", "array"}, {"items", text}}})},
+  fields["properties"]["$schema"] = text;
+  fields["properties"]["extends"] = {{"oneOf", Json::array({text, Json{{"type", "array"}, {"items", text}}})},
                                      {"description", "configs that this one lies over, relative to this file; the last one wins"}};
+  for (auto& item : fields["properties"].items())
+    if (!is_free_key(item.key())) own[item.key()] = std::exchange(item.value(), true);
+  // With a program, all other keys are its own.
+  schema.update({{"type", "object"}, {"properties", own}, {"if", {{"required", {"engine"}}}}, {"else", fields}});
   return schema;
 }
 

@@ -11,6 +11,7 @@
 #include "ffn/config/json_reader.hpp"
 #include "ffn/config/metrics.hpp"
 #include "ffn/config/names.hpp"
+#include "ffn/config/search_config.hpp"
 #include "ffn/config/study_problems.hpp"
 #include "ffn/config/trained_activation.hpp"
 
@@ -93,6 +94,8 @@ void describe_document(FieldVisitor& v) {
   study.describe(v);
   CommandConfig command;
   v.group({"engine", kEngineDoc}, command);
+  SearchConfig search;
+  v.group({"search", kSearchDoc}, search);
 }
 
 bool is_study(const Document& document) {

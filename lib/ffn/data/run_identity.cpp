@@ -56,6 +56,7 @@ Json identity_of_command(const RunConfig& config, const std::string& files_hash)
 Json identity_json(const RunConfig& config, const std::string& data_hash) {
   if (config.command) return identity_of_command(config, data_hash);
   RunConfig same = config;
+  same.model.match_expansion.reset();             // its d_model is solved
   if (FfnSize* size = size_of(same.model.ffn)) {  // d_ff 32 and expansion 4 of 8 are one layer
     size->d_ff = size->hidden_width(config.model.d_model);
     size->expansion.reset();

@@ -54,7 +54,7 @@ class Recorder {
 
   // The chain rule over the operands that depend on z.
   Dual call(const Syntax& tree) const {
-    const ElementFunction& function = checked_function(tree, "an activation");
+    const ElementFunction* function = &checked_function(tree, "an activation");
     std::vector<Symbol> x;
     std::vector<std::optional<Symbol>> slopes;
     for (const auto& part : tree.parts) {
@@ -62,10 +62,10 @@ class Recorder {
       x.push_back(operand.value);
       slopes.push_back(operand.slope);
     }
-    Dual out{function.value(x.data()), std::nullopt};
-    for (std::size_t i = 0; function.has_slope() && i < x.size(); ++i) {
+    Dual out{function->value(x.data()), std::nullopt};
+    for (std::size_t i = 0; function->has_slope() && i < x.size(); ++i) {
       if (!slopes[i]) continue;
-      const Symbol outer = function.slope(x.data(), i);
+      const Symbol outer = function->slope(x.data(), i);
       if (is_constant(outer, 0)) continue;
       const Symbol term = *slopes[i] * outer;
       out.slope = out.slope ? *out.slope + term : term;

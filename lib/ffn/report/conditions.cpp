@@ -60,8 +60,9 @@ std::string optimizer(const Comparison& c) {
 }  // namespace
 
 std::string conditions_text(const Comparison& c) {
-  const std::string d_model = shared(c, "model.d_model");
-  std::vector<std::string> parts = {task_name(c),  until(c),     d_model.empty() ? "" : "d_model " + d_model,
+  const std::string d_model = shared(c, "model.d_model"), held = shared(c, "model.match_expansion");
+  const std::string size = held.empty() ? "" : "size of expansion " + held + " at ";
+  std::vector<std::string> parts = {task_name(c),  until(c),     d_model.empty() ? "" : size + "d_model " + d_model,
                                     parameters(c), optimizer(c), counted_steps(c)};
   parts.erase(std::remove(parts.begin(), parts.end(), ""), parts.end());
   return join(parts, " · ");

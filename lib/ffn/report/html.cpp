@@ -26,7 +26,8 @@ std::string colors(bool dark) {
 // One function: each file sees the names of those before it.
 std::string page_script() {
   std::string out;
-  for (const char* file : {"charts.js", "figures.js", "inspection.js", "comparison.js", "ladder.js", "comparison_details.js", "page.js"})
+  for (const char* file :
+       {"charts.js", "figures.js", "inspection.js", "comparison.js", "ladder.js", "comparison_details.js", "search.js", "page.js"})
     out += assets().at(file);
   return out;
 }

@@ -82,9 +82,23 @@ std::string estimate_text(const stats::Estimate& e, int digits) {
   return text(e.value) + " [" + text(e.interval.low) + ", " + text(e.interval.high) + "]";
 }
 
+/// " Expected to hold at 3, 10 and 30 times the largest compute: relu2 in 100, 99 and 97 % of refits."
+std::string holding_sentence(const Comparison& c) {
+  std::vector<std::string> times, parts;
+  for (const double factor : kHoldingTimes) times.push_back(format_short(factor));
+  for (const auto& variant : c.ladder->variants) {
+    std::vector<std::string> shares;
+    for (const double share : variant.holds) shares.push_back(format_significant(std::round(100 * share), 3));
+    if (!shares.empty()) parts.push_back(answer_detail::name_of(c, variant.value) + " in " + answer_detail::enumeration(shares) + " %");
+  }
+  return parts.empty() ? ""
+                       : " Expected to hold at " + answer_detail::enumeration(times) + " times the largest compute: " + join(parts, "; ") +
+                             " of refits, each variant with its own exponent.";
+}
+
 std::string law_sentences(const Comparison& c) {
   const auto& ladder = *c.ladder;
-  if (!ladder.no_law.empty()) return " No projection: " + ladder.no_law + ".";
+  if (!ladder.no_law.empty()) return " No multiplier or projection: " + ladder.no_law + ".";
   std::string text;
   std::vector<std::string> speeds;
   for (const auto& variant : ladder.variants)
@@ -94,6 +108,7 @@ std::string law_sentences(const Comparison& c) {
   if (!speeds.empty())
     text +=
         " For the same " + c.metric + " " + shown_value(c, c.reference) + " needs this many times the compute: " + join(speeds, "; ") + ".";
+  text += holding_sentence(c);
   if (!ladder.no_projection.empty()) return text + " No projection: " + ladder.no_projection + ".";
   std::vector<std::string> projected;
   for (const auto& variant : ladder.variants)
@@ -147,35 +162,36 @@ std::vector<LadderTable> ladder_tables(const Comparison& c) {
                    is_largest ? "" : percent(accuracy.interval.low) + " to " + percent(accuracy.interval.high),
                    is_held_out ? "held out" : ""});
   }
-  std::vector<Column> columns{
-      {shown_key(c, c.by)}, {"each doubling of " + key}, {"multiplier [" + level + "]"}, {"speedup [" + level + "]"}};
+  std::vector<Column> columns{{shown_key(c, c.by)}, {"each doubling of " + key}};
+  if (ladder.law) columns.insert(columns.end(), {{"multiplier [" + level + "]"}, {"speedup [" + level + "]"}});
   for (const auto& size : ladder.sizes)
     if (size.is_held_out && !ladder.variants[0].predicted.empty())
       columns.insert(columns.end(), {{"predicted at " + size.value}, {"measured"}});
   Table variants(columns);
   for (const auto& variant : ladder.variants) {
     const auto& slope = variant.slope;
-    std::vector<std::string> row{shown_value(c, variant.value), "", "", ""};
+    std::vector<std::string> row{shown_value(c, variant.value), ""};
     if (slope && slope->effect) {
       const auto& [low, high] = std::pair(slope->effect->interval.low, slope->effect->interval.high);
       row[1] = percent_of(slope->effect->value) +
                (std::isfinite(high - low) ? " [" + percent_of(low) + ", " + percent_of(high) + "]" : "") +
                (variant.is_slope_sure ? ", sure" : "");
     }
-    if (variant.multiplier) row[2] = estimate_text(*variant.multiplier, 3);
-    if (variant.speedup) row[3] = estimate_text(*variant.speedup, 3);
+    for (const auto& estimate : {variant.multiplier, variant.speedup})
+      if (ladder.law) row.push_back(estimate ? estimate_text(*estimate, 3) : "");
     for (std::size_t k = 0; k < variant.predicted.size(); ++k) {
       row.push_back(estimate_text(variant.predicted[k], 4));
       row.push_back(four_digits(variant.measured[k]));
     }
     variants.add_row(row);
   }
-  std::string caption = "all sizes together, " + format_counted(ladder.num_seeds, "seed") +
-                        "; multiplier: how many times the compute the reference needs for the same loss; speedup: the same in time, by the "
-                        "runs' own seconds at the largest size";
+  std::string caption = "all sizes together, " + format_counted(ladder.num_seeds, "seed");
   if (ladder.law)
-    caption += "\nlaw: " + c.metric + " = " + four_digits(ladder.law->floor) + (ladder.law->is_floor_given ? " (given)" : " (fitted)") +
-               " + A · FLOPs^−" + four_digits(ladder.law->exponent);
+    caption +=
+        "; multiplier: how many times the compute the reference needs for the same loss; speedup: the same in time, by the runs' own "
+        "seconds at the largest size\nlaw: " +
+        c.metric + " = " + four_digits(ladder.law->floor) + (ladder.law->is_floor_given ? " (given)" : " (fitted)") + " + A · FLOPs^−" +
+        four_digits(ladder.law->exponent);
   return {{"pairs that a size decides as the largest does; the interval is of the pairs that share no variant", sizes},
           {caption, variants}};
 }
@@ -209,6 +225,8 @@ Json ladder_json(const Comparison& c) {
     out["law"] = {{"floor", law->floor}, {"floor_given", law->is_floor_given}, {"exponent", law->exponent}, {"log_scale", law->log_scale}};
   for (const auto& variant : ladder.variants) {
     Json predicted = Json::array();
+    Json holds = Json::array();
+    for (std::size_t k = 0; k < variant.holds.size(); ++k) holds.push_back({{"times", kHoldingTimes[k]}, {"share", variant.holds[k]}});
     for (std::size_t k = 0; k < variant.predicted.size(); ++k) {
       predicted.push_back(estimate(variant.predicted[k]));
       predicted.back()["measured"] = variant.measured[k];
@@ -224,7 +242,8 @@ Json ladder_json(const Comparison& c) {
                                {"multiplier", estimate(variant.multiplier)},
                                {"speedup", estimate(variant.speedup)},
                                {"predicted", predicted},
-                               {"projected", estimate(variant.projected)}});
+                               {"projected", estimate(variant.projected)},
+                               {"holds", holds}});
   }
   return out;
 }

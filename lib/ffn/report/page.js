@@ -16,7 +16,7 @@ const placeTable = () => {
   if (fits !== left.contains(table)) fits ? left.append(table) : charts.before(table);
   rows.classList.toggle("stacked", rows.scrollWidth > rows.parentElement.clientWidth);
 };
-const [first, others] = data.facets ? comparison() : data.outcomes ? trace() : data.blocks ? inspection() : [[], []];
+const [first, others] = data.front ? search() : data.facets ? comparison() : data.outcomes ? trace() : data.blocks ? inspection() : [[], []];
 for (const [id, specs] of [["first", first], ["charts", others]]) {
   const into = document.getElementById(id);
   if (!into) continue;

@@ -245,6 +245,25 @@ std::vector<Estimate> predictions(const Ladder& ladder, const std::vector<double
   return out;
 }
 
+std::vector<std::vector<double>> shares_that_hold(const Ladder& ladder, const std::vector<double>& times, const LadderOptions& options) {
+  const LogLadder logs = checked(ladder, options.floor);
+  if (logs.num_seeds < 2) return {};
+  const auto measured = logs.means(every_seed(logs));
+  std::vector<std::vector<double>> out(logs.num_variants(), std::vector<double>(times.size(), 0));
+  resample(logs, options, [&](const LossLaw& shared, const std::vector<std::size_t>& drawn) {
+    const auto means = logs.means(drawn);
+    std::vector<LossLaw> own;
+    for (std::size_t v = 0; v < out.size(); ++v) own.push_back(at_floor({logs.compute[v]}, {means[v]}, shared.floor));
+    const auto loss = [&](std::size_t v, double factor) { return own[v].loss(0, factor * std::exp(logs.compute[v].back())); };
+    for (std::size_t v = 0; v < out.size(); ++v)
+      for (std::size_t t = 0; t < times.size(); ++t)
+        out[v][t] += (loss(v, times[t]) < loss(0, times[t])) == (measured[v].back() < measured[0].back());
+  });
+  for (auto& of_variant : out)
+    for (double& share : of_variant) share /= static_cast<double>(options.resamples);
+  return out;
+}
+
 std::vector<double> log_ratio_slopes(const std::vector<Rung>& variant, const std::vector<Rung>& reference,
                                      const std::vector<double>& sizes) {
   const LogLadder logs({variant, reference});

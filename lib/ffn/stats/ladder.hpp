@@ -71,6 +71,12 @@ std::vector<Estimate> predictions(const Ladder& ladder, const std::vector<double
 /// A law is not followed further than this times the largest compute that it was fitted to.
 constexpr double kFarthestProjection = 30.0;
 
+/// Share of the resampled seeds whose refit keeps each variant on the side of the first one that it is on at the largest size:
+/// [variant][time], at these times the largest compute. Each refit gives every variant an exponent of its own, so that curves may cross; E
+/// is that of the shared law. Empty for a single seed. Throws as fit_law does.
+std::vector<std::vector<double>> shares_that_hold(const Ladder& ladder, const std::vector<double>& times,
+                                                  const LadderOptions& options = {});
+
 /// Slope of each seed's ln(variant / reference) over log₂ size: for compare_contrast(). Throws as fit_law does.
 std::vector<double> log_ratio_slopes(const std::vector<Rung>& variant, const std::vector<Rung>& reference,
                                      const std::vector<double>& sizes);

@@ -67,6 +67,15 @@ bool is_our_file(const fs::path& file) {
   return is_of_run || kOurs.count(base) > 0;
 }
 
+// In the output directory of a run of a program.
+bool is_output(const fs::path& path) {
+  for (fs::path at = path; at.has_relative_path(); at = at.parent_path()) {
+    const RunDirectory run(at.parent_path());
+    if (at == run.output_path() && has_run_name(run.path()) && path_exists(run.path() / kCommandFiles[1])) return true;
+  }
+  return false;
+}
+
 bool may_be_removed(const DirectoryEntry& entry) {
   const std::string name = entry.path.filename().string();
   if (entry.type == fs::file_type::regular) return is_marked(name, {kTemporaryMark, kDamagedMark}) && is_our_file(entry.path);
@@ -97,12 +106,13 @@ void take_entries(const fs::path& directory, bool exported, Removal& out) {
   for (const auto& entry : entries_of(directory)) {
     const std::string name = entry.path.filename().string();
     const bool exports = exported || name == kSlurmDirectory;
-    if (entry.type == fs::file_type::directory && (exports || entries_of(entry.path).empty() || is_results_directory(entry.path))) {
+    if (entry.type == fs::file_type::directory &&
+        (exports || is_output(entry.path) || entries_of(entry.path).empty() || is_results_directory(entry.path))) {
       take_entries(entry.path, exports, out);
     } else if (name == ".lock" || name == ".tuning.lock") {
       out.files.push_back(entry.path);  // alone it would say nothing of whose directory this is
-    } else if (entry.type == fs::file_type::regular &&
-               (directory.filename() == kSlurmDirectory ? is_slurm_file(entry.path) : is_our_file(entry.path))) {
+    } else if (is_output(entry.path) || (entry.type == fs::file_type::regular &&
+                                         (directory.filename() == kSlurmDirectory ? is_slurm_file(entry.path) : is_our_file(entry.path)))) {
       files.push_back(entry.path);
     } else {
       out.others.push_back(entry.path);
@@ -190,7 +200,8 @@ std::string foreign_in(const fs::path& directory) {
   any_entry_below(directory, [&](const DirectoryEntry& entry) {
     const fs::path inside = entry.path.lexically_relative(directory);
     const bool is_ours =
-        entry.type == fs::file_type::regular && (*inside.begin() == kSlurmDirectory ? is_slurm_file(entry.path) : is_our_file(entry.path));
+        is_output(entry.path) || (entry.type == fs::file_type::regular &&
+                                  (*inside.begin() == kSlurmDirectory ? is_slurm_file(entry.path) : is_our_file(entry.path)));
     if (entry.type != fs::file_type::directory && !is_ours) foreign = inside.string();
     return !foreign.empty();
   });

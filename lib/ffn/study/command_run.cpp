@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cmath>
@@ -125,7 +126,9 @@ Descriptor opened(const fs::path& path, int flags) {
 }
 
 std::string printed_in(const fs::path& file) {
-  return read_file_if_there(file, "a program's output", ExitCode::data, std::uintmax_t{1} << 32).value_or("");
+  auto text = read_file_if_there(file, "a program's output", ExitCode::data, std::uintmax_t{1} << 32).value_or("");
+  std::replace(text.begin(), text.end(), '\r', '\n');  // of progress bars
+  return text;
 }
 
 std::string last_line(const std::string& text) {
@@ -142,7 +145,7 @@ std::string failure_of(const CommandEnd& end, const CommandConfig& command, cons
   if (!end.is_known) return "its process group was killed";
   if (WIFEXITED(end.status) && WEXITSTATUS(end.status) == 0) return "";
   return (WIFEXITED(end.status) ? "exit code " + std::to_string(WEXITSTATUS(end.status))
-                                : std::string("killed by ") + ::strsignal(WTERMSIG(end.status))) +
+                                : "killed by signal " + std::to_string(WTERMSIG(end.status)) + ", " + ::strsignal(WTERMSIG(end.status))) +
          (errors.empty() ? "" : ": " + last_line(errors));
 }
 

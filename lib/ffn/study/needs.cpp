@@ -68,4 +68,10 @@ const FfnSize* matched_size(const Variant& variant) {
   return size && size->matched_width ? size : nullptr;
 }
 
+std::optional<double> mismatch_of(const Variant& variant) {
+  if (variant.config.model.written) return variant.config.model.mismatch;
+  const FfnSize* size = matched_size(variant);
+  return size ? std::optional(size->mismatch) : std::nullopt;
+}
+
 }  // namespace ffn

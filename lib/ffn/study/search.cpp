@@ -1,0 +1,414 @@
+#include "ffn/study/search.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "ffn/base/files.hpp"
+#include "ffn/compare/declared_before.hpp"
+#include "ffn/compare/each.hpp"
+#include "ffn/stats/permutation.hpp"
+#include "ffn/store/run_directory.hpp"
+#include "ffn/store/study_file.hpp"
+#include "ffn/study/compare_plan.hpp"
+#include "ffn/study/search_layers.hpp"
+
+namespace ffn {
+namespace fs = std::filesystem;
+
+namespace {
+
+/// A config on which layers are trained.
+struct SearchTask {
+  std::string written, name;
+  bool is_seen;  ///< layers race on it
+  Document document;
+  double rate, expansion;
+  std::int64_t d_model, steps;
+};
+
+std::string padded(std::size_t number) { return (number < 10 ? "00" : number < 100 ? "0" : "") + std::to_string(number); }
+
+class Searching {
+ public:
+  Searching(const LayerSearch& search, const SearchRequest& request)
+      : search_(search), config_(search.config), request_(request), layers_(config_) {
+    for (const auto& task : *config_.tasks) add_task(task, true);
+    for (const auto& task : *config_.unseen) add_task(task, false);
+    refuse_few_seeds();
+  }
+
+  SearchOutcome run(SearchObserver& observer) {
+    if (!race(observer.races(), observer)) return {{}, std::move(unfinished_)};
+    choose_judged();
+    Json judged = Json::array(), sizes = Json::array();
+    for (const auto& task : tasks_) {
+      if (judged_.size() <= layers_.num_start) break;
+      const auto comparison = judge(judgement_document(task, judged_), kJudgement, observer.judgement());
+      if (!comparison) return {{}, std::move(unfinished_)};
+      judged.push_back({{"task", task.written}, {"seen", task.is_seen}, {"directory", directory(kJudgement, task.name).string()}});
+      judged.back().update(verdicts_of(*comparison, comparison->comparison.facets.at(0)));
+      remember(*comparison);
+      const auto better = better_layers(*comparison);
+      if (better.empty() || config_.sizes->empty()) continue;
+      const auto at_sizes = judge(sizes_document(task, better), kSizes, observer.judgement());
+      if (!at_sizes) return {{}, std::move(unfinished_)};
+      for (const auto& facet : at_sizes->comparison.facets) {
+        sizes.push_back({{"task", task.written},
+                         {"seen", task.is_seen},
+                         {"directory", directory(kSizes, task.name).string()},
+                         {"d_model", parse_json(facet.keys.begin()->second)}});
+        sizes.back().update(verdicts_of(*at_sizes, facet));
+      }
+    }
+    return {document(judged, sizes), {}};
+  }
+
+  SearchPlan plan() {
+    SearchPlan out;
+    const auto batch = layers_.propose(0);
+    out.layers = batch.size();
+    for (const auto& task : tasks_)
+      if (task.is_seen) out.first_round.push_back(read(race_document(task, batch, 0, 0)));
+    const auto most = std::min(layers_.all.size(), layers_.num_start + static_cast<std::size_t>(config_.keep));
+    for (std::size_t i = 0; i < most; ++i) judged_.push_back(i);
+    for (const auto& task : tasks_) out.judgement.push_back(read(judgement_document(task, judged_)));
+    return out;
+  }
+
+ private:
+  fs::path root() const { return request_.study.out / search_.name; }
+  fs::path directory(const char* part, const std::string& name) const { return root() / part / name; }
+
+  // With fewer seeds no layer could be found, whatever it is.
+  void refuse_few_seeds() const {
+    const auto judged = static_cast<std::size_t>(config_.keep) + layers_.num_start - 1,
+               sizes = std::max<std::size_t>(2, config_.sizes->size());
+    const auto needed = stats::seeds_for_any_verdict(alpha_of_task(), judged * (config_.sizes->empty() ? 1 : sizes));
+    if (static_cast<std::size_t>(config_.judge_seeds) < needed)
+      throw UsageError("search.judge_seeds " + std::to_string(config_.judge_seeds) + " allow no verdict over " + std::to_string(judged) +
+                           " layers on " + std::to_string(tasks_.size()) + " tasks" +
+                           (config_.sizes->empty() ? "" : " at " + std::to_string(sizes) + " sizes"),
+                       "at least " + std::to_string(needed) + " do; fewer tasks, a smaller search.keep and fewer sizes need fewer");
+  }
+
+  double alpha_of_task() const { return config_.alpha / static_cast<double>(tasks_.size()); }
+
+  void add_task(const Json& written, bool is_seen) {
+    SearchTask task{written.get<std::string>(), "", is_seen, {}, 0, 0, 0, 0};
+    const Document given = request_.load(task.written);
+    if (has_command(given)) throw UsageError(task.written + " runs a program, and a search is over layers of ffn-train");
+    task.document = *common_of(given);
+    task.document.tree()["train"]["target"] = nullptr;  // a run that stops there has no loss to compare
+    const auto config = read_run_config(task.document, task.written);
+    const Json resolved = resolved_json(config);
+    task.rate = resolved["train"]["optimizer"]["lr"].get<double>();
+    task.steps = config.train.steps;
+    task.d_model = config.model.d_model;
+    const auto* size = size_of(config.model.ffn);
+    task.expansion =
+        size ? static_cast<double>(size->hidden_width(task.d_model)) / static_cast<double>(task.d_model) : FfnSize::kDefaultExpansion;
+    task.name = std::to_string(tasks_.size() + 1) + "-" + config.name;
+    tasks_.push_back(std::move(task));
+  }
+
+  Json ffn_of(const SearchTask& task, std::size_t layer) const {
+    Json ffn = *layers_.all[layer].ffn;
+    ffn["expansion"] = task.expansion;
+    if (config_.match != "none") {
+      ffn["match"] = config_.match;
+      ffn["match_tolerance"] = config_.match_tolerance;
+    }
+    return ffn;
+  }
+
+  Study read(const Document& document) const {
+    return read_study(document, search_.name + ": " + document.tree()["name"].get<std::string>());
+  }
+
+  // Round r of a generation's race: in the first one all rates, then the best of each layer and task; seeds that no earlier round had.
+  Document race_document(const SearchTask& task, const std::vector<std::size_t>& batch, std::size_t generation, std::size_t round) const {
+    Document out = task.document;
+    Json& tree = out.tree();
+    tree["name"] = "generation-" + padded(generation) + "-round-" + std::to_string(round + 1) + "-" + task.name;
+    tree["keep"] = "summary";
+    tree["train"]["eval_every"] = task.steps;
+    tree["compare"] = {{"metric", "val/loss"}};
+    const auto rounds = race_rounds(config_);
+    Json seeds = Json::array(), variants = Json::array();
+    for (std::size_t s = round == 0 ? 0 : rounds[round - 1]; s < rounds[round]; ++s)
+      seeds.push_back(kFirstRaceSeed + static_cast<std::int64_t>(s));
+    tree["seeds"] = seeds;
+    for (const auto layer : batch) {
+      const auto add = [&](double factor) {
+        variants.push_back({{"label", layers_.all[layer].label + " at " + number_text(factor)},
+                            {"model.ffn", ffn_of(task, layer)},
+                            {"train.optimizer.lr", rounded_number(task.rate * factor, 6)}});
+      };
+      if (round > 0) add(layers_.all[layer].rate[static_cast<std::size_t>(&task - tasks_.data())]);
+      else
+        for (const auto& factor : *config_.rates) add(factor.get<double>());
+    }
+    tree["sweep"] = {{"include", variants}};
+    return out;
+  }
+
+  Document judgement_document(const SearchTask& task, const std::vector<std::size_t>& judged) const {
+    Document out = task.document;
+    Json& tree = out.tree();
+    tree["name"] = task.name;
+    tree["question"] = "Which of the layers that a search proposed are better than " + layers_.all[0].label + " on " + task.written + "?";
+    tree["seeds"] = config_.judge_seeds;
+    Json variants = Json::array(), rates = Json::array();
+    for (const auto layer : judged) variants.push_back({{"label", layers_.all[layer].label}, {"model.ffn", ffn_of(task, layer)}});
+    for (const auto& factor : *config_.rates) rates.push_back(rounded_number(task.rate * factor.get<double>(), 6));
+    tree["sweep"] = {{"include", variants}};
+    if (rates.size() > 1) tree["tune"] = {{"train.optimizer.lr", rates}, {"retune", "per_seed"}};
+    else tree["train"]["optimizer"]["lr"] = rates[0];
+    tree["compare"] = {{"by", "variant"}, {"metric", "val/loss"}, {"reference", layers_.all[0].label}, {"alpha", alpha_of_task()}};
+    return out;
+  }
+
+  Document sizes_document(const SearchTask& task, const std::vector<std::size_t>& better) const {
+    std::vector<std::size_t> layers{0};
+    layers.insert(layers.end(), better.begin(), better.end());
+    Document out = judgement_document(task, layers);
+    Json sizes = Json::array();
+    if (config_.sizes->size() == 1) sizes.push_back(task.d_model);
+    for (const auto& multiple : *config_.sizes) sizes.push_back(std::llround(multiple.get<double>() * static_cast<double>(task.d_model)));
+    out.tree()["ladder"] = {{"key", "model.d_model"}, {"values", sizes}};
+    return out;
+  }
+
+  // The losses of a round; false where it came to no end.
+  bool train_round(const SearchTask& task, const std::vector<std::size_t>& batch, std::size_t generation, std::size_t round,
+                   StudyObserver& observer) {
+    const auto study = read(race_document(task, batch, generation, round));
+    const Plan plan = make_plan(study, directory(kRaces, study.name));
+    auto outcome = train_plan(plan, request_.study, observer);
+    if (outcome.interrupted || !outcome.failed.empty()) return unfinished_ = std::move(outcome), false;
+    const std::size_t rates = round == 0 ? config_.rates->size() : 1, seeds = study.seeds.size(),
+                      t = static_cast<std::size_t>(&task - tasks_.data());
+    std::vector<std::vector<double>> of_variant(study.variants.size());
+    for (const auto& run : plan.runs) {
+      const auto record = read_record(run.directory);
+      const auto summary = record ? record->summary : std::nullopt;
+      const auto* loss = summary ? summary->find("val/loss") : nullptr;
+      const bool is_whole = loss && record->state == RunState::done && std::isfinite(loss->final_value);
+      of_variant[run.variant].push_back(is_whole ? loss->final_value : std::numeric_limits<double>::infinity());
+      if (!summary) continue;
+      ++num_runs_;
+      seconds_ += summary->train_seconds;
+      flops_ += 3.0 * static_cast<double>(summary->cost.flops) * static_cast<double>(summary->tokens);
+    }
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      auto& layer = layers_.all[batch[i]];
+      const auto* first = &of_variant[i * rates];
+      const auto mean = [&](const std::vector<double>& losses) {
+        double sum = 0;
+        for (const double loss : losses) sum += loss;
+        return sum / static_cast<double>(seeds);
+      };
+      const auto best = std::min_element(first, first + rates, [&](const auto& a, const auto& b) { return mean(a) < mean(b); });
+      if (round == 0) {
+        layer.rate.push_back((*config_.rates)[static_cast<std::size_t>(best - first)].get<double>());
+        layer.losses.emplace_back();
+      }
+      layer.losses[t].insert(layer.losses[t].end(), best->begin(), best->end());
+    }
+    return true;
+  }
+
+  // Successive halving on ranks. False where it came to no end.
+  bool race_generation(std::size_t generation, std::vector<std::size_t> batch, StudyObserver& observer) {
+    const auto rounds = race_rounds(config_);
+    for (std::size_t round = 0; round < rounds.size(); ++round) {
+      for (const auto& task : tasks_)
+        if (task.is_seen && !train_round(task, batch, generation, round, observer)) return false;
+      for (const auto layer : batch) layers_.all[layer].rounds = static_cast<int>(round) + 1;
+      if (round + 1 < rounds.size()) batch = layers_.best_of(batch, rounds[round], (batch.size() + 1) / 2);
+    }
+    finalists_.insert(finalists_.end(), batch.begin(), batch.end());
+    return true;
+  }
+
+  double share_of_budget() const {
+    const auto seconds = config_.budget_seconds();
+    return seconds ? seconds_ / *seconds : flops_ / config_.budget_flops();
+  }
+
+  bool race(StudyObserver& observer, SearchObserver& progress) {
+    for (; share_of_budget() < 1; ++num_generations_) {
+      const auto batch = layers_.propose(num_generations_);
+      if (batch.empty()) return ended_ = "the space was exhausted", true;
+      if (!race_generation(num_generations_, batch, observer)) return false;
+      layers_.adopt(batch);
+      const auto best = layers_.best_of(finalists_, race_rounds(config_).back(), 1)[0];
+      progress.raced({num_generations_ + 1, layers_.all.size(), finalists_.size(), layers_.all[best].label, share_of_budget()});
+    }
+    ended_ = "the budget was used";
+    return true;
+  }
+
+  // What the search started with, and the best of those that ended a race.
+  void choose_judged() {
+    for (std::size_t i = 0; i < layers_.num_start; ++i) judged_.push_back(i);
+    for (const auto layer : layers_.best_of(finalists_, race_rounds(config_).back(), finalists_.size()))
+      if (layer >= layers_.num_start && judged_.size() < layers_.num_start + static_cast<std::size_t>(config_.keep))
+        judged_.push_back(layer);
+  }
+
+  /// A judgement, and the label of each value that it compares.
+  struct Judged {
+    Comparison comparison;
+    std::map<std::string, std::string> labels;
+  };
+
+  std::optional<Judged> judge(const Document& document, const char* part, StudyObserver& observer) {
+    StudyRequest request = request_.study;
+    request.out = root() / part;
+    auto trained = train_study(read(document), request, observer);
+    const auto& outcome = trained.outcome;
+    if (!trained.is_tuned || outcome.interrupted || !outcome.failed.empty()) return unfinished_ = outcome, std::nullopt;
+    auto comparison = compare_plan(trained.plan, CompareRequest().resamples);
+    qualify(comparison, comparison_of(trained.plan.study));
+    std::map<std::string, std::string> labels;
+    for (const auto& variant : trained.plan.study.variants) labels[name_without_size(variant.name, "model.d_model")] = variant.config.label;
+    return Judged{std::move(comparison), std::move(labels)};
+  }
+
+  static Json verdicts_of(const Judged& judged, const Facet& facet) {
+    Json layers = Json::array();
+    for (const auto& pair : facet.pairs) {
+      layers.push_back(
+          {{"layer", judged.labels.at(pair.value)}, {"verdict", stats::to_string(pair.judgement.verdict)}, {"p", pair.judgement.p_holm}});
+      if (const auto& effect = pair.paired.effect; effect && pair.paired.values == stats::PairedValues::log_ratio) {
+        layers.back()["ratio"] = std::exp(effect->value);
+        layers.back()["interval"] = {std::exp(effect->interval.low), std::exp(effect->interval.high)};
+      }
+    }
+    return {{"seeds", facet.pairs.empty() ? 0 : facet.pairs[0].paired.num_seeds},
+            {"qualification", judged.comparison.history.qualification},
+            {"layers", layers}};
+  }
+
+  void remember(const Judged& judged) {
+    const auto& facet = judged.comparison.facets.at(0);
+    for (const auto& group : facet.groups) {
+      Json& costs = costs_[judged.labels.at(group.value)];
+      if (costs.is_null())
+        costs = {{"parameters", group.parameters}, {"flops_per_token", group.flops_per_token}, {"seconds", 0.0}, {"log_ratio", 0.0}};
+      costs["seconds"] = costs["seconds"].get<double>() + group.train_seconds;
+    }
+    for (const auto& pair : facet.pairs) {
+      const bool is_known = pair.paired.effect && pair.paired.values == stats::PairedValues::log_ratio;
+      Json& sum = costs_[judged.labels.at(pair.value)]["log_ratio"];
+      sum = is_known && !sum.is_null() ? Json(sum.get<double>() + pair.paired.effect->value / static_cast<double>(tasks_.size())) : Json();
+    }
+  }
+
+  std::vector<std::size_t> better_layers(const Judged& judged) const {
+    std::vector<std::size_t> out;
+    for (const auto& pair : judged.comparison.facets.at(0).pairs) {
+      if (pair.judgement.verdict != stats::Verdict::better) continue;
+      const auto& label = judged.labels.at(pair.value);
+      out.push_back(*std::find_if(judged_.begin(), judged_.end(), [&](std::size_t i) { return layers_.all[i].label == label; }));
+    }
+    return out;
+  }
+
+  // A judged layer is on the front if no other is as good in loss, parameters, FLOPs and time, and better in one of them.
+  Json front() const {
+    static constexpr const char* kAxes[] = {"log_ratio", "parameters", "flops_per_token", "seconds"};
+    const auto dominates = [](const Json& a, const Json& b) {
+      bool any = false;
+      for (const char* axis : kAxes) {
+        const double x = a[axis].is_null() ? INFINITY : a[axis].get<double>(), y = b[axis].is_null() ? INFINITY : b[axis].get<double>();
+        if (x > y) return false;
+        any = any || x < y;
+      }
+      return any;
+    };
+    Json out = Json::array();
+    for (const auto layer : judged_) {
+      const auto costs = costs_.find(layers_.all[layer].label);
+      if (costs == costs_.end()) continue;
+      Json row = {{"layer", costs->first}};
+      row.update(costs->second);
+      row["on_front"] =
+          std::none_of(costs_.begin(), costs_.end(), [&](const auto& other) { return dominates(other.second, costs->second); });
+      row["config"] = ffn_of(tasks_[0], layer);
+      out.push_back(std::move(row));
+    }
+    return out;
+  }
+
+  Json layer_json(std::size_t index) const {
+    const auto& layer = layers_.all[index];
+    Json out = {{"layer", layer.label},
+                {"named", layer.named},
+                {"gated", layer.gated},
+                {"formula", layer.candidate ? expression_of(*layer.candidate) : ""},
+                {"parent", layer.parent ? Json(*layer.parent) : Json()},
+                {"change", layer.change},
+                {"generation", layer.generation},
+                {"rounds", layer.rounds}};
+    const auto at = std::find(finalists_.begin(), finalists_.end(), index);
+    if (at != finalists_.end()) out["mean_rank"] = final_ranks_[static_cast<std::size_t>(at - finalists_.begin())];
+    return out;
+  }
+
+  Json document(const Json& judged, const Json& sizes) {
+    final_ranks_ = layers_.mean_ranks(finalists_, race_rounds(config_).back());
+    Json layers = Json::array();
+    for (std::size_t i = 0; i < layers_.all.size(); ++i) layers.push_back(layer_json(i));
+    return {{"schema_version", kSchemaVersion},
+            {"search", search_.name},
+            {"question", search_.question},
+            {"reference", layers_.all[0].label},
+            {"start", layers_.num_start},
+            {"alpha", config_.alpha},
+            {"races",
+             {{"generations", num_generations_},
+              {"layers", layers_.all.size()},
+              {"left_out", layers_.left_out},
+              {"finalists", finalists_.size()},
+              {"runs", num_runs_},
+              {"flops", flops_},
+              {"seconds", seconds_},
+              {"ended", ended_}}},
+            {"judgement", judged},
+            {"sizes", sizes},
+            {"front", front()},
+            {"layers", layers}};
+  }
+
+  const LayerSearch& search_;
+  const SearchConfig& config_;
+  const SearchRequest& request_;
+  SearchedLayers layers_;
+  std::vector<SearchTask> tasks_;
+  std::vector<std::size_t> finalists_, judged_;
+  std::vector<double> final_ranks_;
+  std::map<std::string, Json> costs_;  ///< of judged layers, by label
+  std::size_t num_generations_ = 0, num_runs_ = 0;
+  double seconds_ = 0, flops_ = 0;
+  std::string ended_;
+  StudyOutcome unfinished_;
+};
+
+}  // namespace
+
+SearchOutcome run_search(const LayerSearch& search, const SearchRequest& request, SearchObserver& observer) {
+  if (request.study.shard.count > 1)
+    throw UsageError("--shard divides a known number of runs, and a search goes by what it finds",
+                     "start the same command wherever the directory is seen: processes share the runs");
+  auto out = Searching(search, request).run(observer);
+  if (!out.document->is_null())
+    write_file_atomically(request.study.out / search.name / kSearchFile, dump_json_lossy(*out.document, 2) + "\n");
+  return out;
+}
+
+SearchPlan plan_search(const LayerSearch& search, const SearchRequest& request) { return Searching(search, request).plan(); }
+
+}  // namespace ffn

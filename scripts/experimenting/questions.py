@@ -89,7 +89,7 @@ QUESTIONS = [
              ["cs336-layer-norm", "cs336-pre-norm", "cs336-positions", "cs336-swiglu"], [],
              "the outcome on both sets of seeds; steps and rate were chosen after one seed of pre-norm and post-norm at four rates", LICENCE, long=True),
     Question("Which activation on novels?", "[Shazeer 2020](" + ARXIV + "2002.05202), table 1; [So et al. 2021](" + ARXIV + "2109.08668)", ["texts/activations"],
-             ["texts/activations train.optimizer.lr=0.0145", "texts/activations model.d_model=64 model.attention.heads=4 train.steps=320 train.batch_size=24 train.optimizer.lr=0.024"], LADDER, long=True),
+             [], LADDER, long=True),
     Question("Does the order hold at a larger size?", "engineers with a larger model; [marin](" + GITHUB + "marin-community/marin/issues/8096)", ["texts/ladder-text"],
              [], LADDER, fresh=False, long=True),
     Question("Where do the parameters belong?", "[arXiv:2508.17734](" + ARXIV + "2508.17734), [modded-nanogpt](" + GITHUB + "KellerJordan/modded-nanogpt/pull/30)", ["texts/placement", "texts/share"],

@@ -124,6 +124,10 @@ def effects(answer):
     ax.axvline(1 if ratios else 0, color=matplotlib.rcParams["text.color"], linewidth=0.8)
     if ratios:
         ax.set_xscale("log")
+        if ax.get_xlim()[1] < 2 * ax.get_xlim()[0]:  # within a decade it labels minor ticks, with powers
+            ax.xaxis.set_major_locator(ticker.MaxNLocator(5, steps=[1, 2, 5, 10]))
+            ax.xaxis.set_major_formatter(ticker.FormatStrFormatter("%g"))
+            ax.xaxis.set_minor_locator(ticker.NullLocator())
     way = "higher" if answer.json["direction"] == "higher" else "lower"
     ax.set_xlabel(f"{answer.metric}: {'ratio to' if ratios else 'difference from'} {answer.names['reference']}\n{way} is better")
     return figure

@@ -78,13 +78,15 @@ std::string finding_of(const Json& search, const std::string& layer) {
     std::string part = word_of(*said, "verdict") + " on " + word_of(judged, "task") +
                        (judged.at("seen") ? "" : ", which the races did not see") +
                        (difference.empty() ? "" : " (loss " + difference + ")");
-    std::vector<std::string> sizes;
+    std::vector<std::pair<std::string, std::vector<std::string>>> at_sizes;  // of one verdict, in a row
     for (const auto& size : search.at("sizes")) {
-      if (size.at("task") != judged.at("task")) continue;
-      if (const Json* there = said_of(size, layer))
-        sizes.push_back(word_of(*there, "verdict") + " at d_model " + dump_json(size.at("d_model")));
+      const Json* there = size.at("task") == judged.at("task") ? said_of(size, layer) : nullptr;
+      if (!there) continue;
+      const auto verdict = word_of(*there, "verdict");
+      if (at_sizes.empty() || at_sizes.back().first != verdict) at_sizes.push_back({verdict, {}});
+      at_sizes.back().second.push_back(dump_json(size.at("d_model")));
     }
-    if (!sizes.empty()) part += ", " + join(sizes, " and ");
+    for (const auto& [verdict, sizes] : at_sizes) part += ", " + verdict + " at d_model " + join(sizes, " and ");
     parts.push_back(part);
   }
   return join(parts, "; ");
@@ -222,8 +224,8 @@ std::string search_page(const Json& search, const std::string& version, const st
       table_of(search_verdicts(search)));
   body += section(
       "Loss against cost",
-      "On the front are layers that no other matches in loss (geometric mean over tasks), parameters, FLOPs and time while it is better in "
-      "one.",
+      "On the front are layers that no other matches in loss (geometric mean over the tasks where losses have ratios), parameters, FLOPs and time while "
+      "it is better in one.",
       table_of(search_front(search)));
   std::string family;
   for (const auto& line : family_of_best(search)) family += "<li>" + escaped(line) + "</li>\n";

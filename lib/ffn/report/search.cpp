@@ -224,8 +224,8 @@ std::string search_page(const Json& search, const std::string& version, const st
       table_of(search_verdicts(search)));
   body += section(
       "Loss against cost",
-      "On the front are layers that no other matches in loss (geometric mean over the tasks where losses have ratios), parameters, FLOPs and time while "
-      "it is better in one.",
+      "On the front are layers that no other matches in loss (geometric mean over the tasks where losses have ratios), parameters, FLOPs "
+      "and time while it is better in one.",
       table_of(search_front(search)));
   std::string family;
   for (const auto& line : family_of_best(search)) family += "<li>" + escaped(line) + "</li>\n";

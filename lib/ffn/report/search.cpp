@@ -130,7 +130,7 @@ std::vector<std::string> search_sentences(const Json& search) {
   for (const auto& layer : start)
     out.push_back("Of the start: " + layer + ", against " + reference + ": " + finding_of(search, layer) + ".");
   for (const auto& judged : search.at("judgement"))
-    if (const auto why = word_of(judged, "qualification"); !why.empty()) out.push_back(word_of(judged, "task") + ": " + why + ".");
+    if (const auto why = word_of(judged, "qualification"); !why.empty()) out.push_back(word_of(judged, "task") + ": " + why);
   return out;
 }
 
@@ -230,13 +230,14 @@ std::string search_page(const Json& search, const std::string& version, const st
   std::string family;
   for (const auto& line : family_of_best(search)) family += "<li>" + escaped(line) + "</li>\n";
   body += section("Where the best by its races' ranks came from", "", "<ol>" + family + "</ol>");
-  std::string commands;
+  std::string body_of_commands;
   for (const auto& row : search.at("front")) {
     if (search.at("judgement").empty()) break;
-    commands += "ffn-train " + word_of(search.at("judgement")[0], "task") + " sweep={} tune={} seeds=1 " +
-                shell_word("model.ffn=" + dump_json(row.at("config"))) + "\n";
+    const std::string command = "ffn-train " + word_of(search.at("judgement")[0], "task") + " sweep={} tune={} seeds=1 " +
+                                shell_word("model.ffn=" + dump_json(row.at("config")));
+    body_of_commands += escaped(command) + "\n";
   }
-  body += section("Commands that train each layer", "", "<pre>" + escaped(commands) + "</pre>");
+  body += section("Commands that train each layer", "", "<pre>" + body_of_commands + "</pre>");
   return html_document(name, version, body,
                        {{"search", name},
                         {"reference", search.at("reference")},

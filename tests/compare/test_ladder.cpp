@@ -140,6 +140,16 @@ TEST_CASE("curves that cross reverse between two sizes and have no common multip
   CHECK_FALSE(comparison.ladder->variants.at(1).multiplier);
 }
 
+TEST_CASE("curves that cross beyond the largest size are expected to, without a multiplier", "[ladder]") {
+  const auto comparison = answer({1, .2}, {1.03, .205});  // they meet at 12 times the largest compute
+  const auto& holds = comparison.ladder->variants.at(1).holds;
+  REQUIRE(holds.size() == 3);
+  CHECK(holds[0] > .9);
+  CHECK(holds[2] < .1);
+  CHECK_THAT(ladder_sentences(comparison), ContainsSubstring("Expected to hold at 3, 10 and 30 times the largest compute: relu2 in 100, "));
+  CHECK_THAT(ladder_sentences(comparison), ContainsSubstring(" No multiplier or projection: losses fall at another rate with relu2."));
+}
+
 TEST_CASE("what is no law is not fitted", "[ladder]") {
   const auto no_law = [](const Made& made, const std::function<void(CompareRequest&)>& change = nullptr) {
     return answer(made, made, change).ladder->no_law;

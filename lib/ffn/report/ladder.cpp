@@ -98,7 +98,7 @@ std::string holding_sentence(const Comparison& c) {
 
 std::string law_sentences(const Comparison& c) {
   const auto& ladder = *c.ladder;
-  if (!ladder.no_law.empty()) return " No multiplier or projection: " + ladder.no_law + ".";
+  if (!ladder.no_law.empty()) return holding_sentence(c) + " No multiplier or projection: " + ladder.no_law + ".";
   std::string text;
   std::vector<std::string> speeds;
   for (const auto& variant : ladder.variants)

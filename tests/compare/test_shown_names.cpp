@@ -37,6 +37,18 @@ TEST_CASE("a kind goes before the keys that it brings along") {
   CHECK(facet_keys(runs, varying, "train.optimizer.lr") == std::vector<std::string>{"model.ffn.kind"});
 }
 
+TEST_CASE("of keys that move together the one that the study writes first makes the groups") {
+  std::vector<FoundRun> runs;
+  for (const auto& [d, heads] : {std::pair("48", "3"), {"64", "4"}})
+    for (const char* activation : {"gelu", "relu"})
+      runs.push_back(run_with(std::string("model-d_model=") + d + "+heads=" + heads + "+activation=" + activation, "",
+                              {{"model.d_model", d}, {"model.attention.heads", heads}, {"model.ffn.activation", activation}}));
+  const auto by = [&] { return facet_keys(runs, varying_keys(runs), "model.ffn.activation"); };
+  CHECK(by() == std::vector<std::string>{"model.d_model"});
+  runs[0].variant = "heads=3+d_model=48+activation=gelu";
+  CHECK(by() == std::vector<std::string>{"model.attention.heads"});
+}
+
 TEST_CASE("a key is called by its last part, and by more where another one ends like it") {
   const std::vector<std::string> keys = {"model.norm.kind", "model.ffn.kind", "train.optimizer.lr", "model.ffn.router.kind", "seed"};
   CHECK(short_name(keys[0], keys) == "norm kind");

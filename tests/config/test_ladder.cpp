@@ -88,6 +88,7 @@ TEST_CASE("a ladder that cannot be climbed is refused", "[ladder]") {
   CHECK_THAT(problems(R"("ladder": {"values": [16, 32], "with": {"train.steps": [3]})"), ContainsSubstring("a list of 2 values"));
   CHECK_THAT(problems(R"("ladder": {"key": "model.blocks", "values": [1, 2], "with": {"model.blocks": [3, 4]})"),
              ContainsSubstring("is the size itself"));
+  CHECK_THAT(problems(R"("ladder": {"values": [16, 32], "tokens_per_s": {"gelu": 0})"), ContainsSubstring("needs a number above 0, got 0"));
   CHECK_THAT(problems(two, "", {"model.d_model=16,32"}), ContainsSubstring("is swept, and the ladder sets it"));
   CHECK_THAT(problems(two, "", {"model.d_model=16"}), ContainsSubstring("set ladder.values, or ladder=null"));
   CHECK_THAT(problems(R"("ladder": {"values": [16, 32], "tokens_per_param": 20)", "", {"train.steps=7"}),

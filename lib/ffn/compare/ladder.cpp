@@ -8,6 +8,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "ffn/base/error.hpp"
+#include "ffn/base/json_document.hpp"
 #include "ffn/base/text.hpp"
 #include "ffn/compare/compare.hpp"
 #include "ffn/compare/note.hpp"
@@ -168,9 +170,24 @@ std::vector<std::string> other_exponents(const stats::Ladder& ladder, const stat
   return names;
 }
 
-void add_multipliers(const stats::Ladder& ladder, const LadderRuns& all, const stats::LadderOptions& options, LadderAnswer& out) {
+void check_speeds(const Json& tokens_per_s, const std::vector<std::string>& values, const std::string& by) {
+  if (tokens_per_s.empty()) return;
+  const auto is_there = [&](const std::string& value) { return tokens_per_s.contains(value); };
+  if (tokens_per_s.size() != values.size() || !std::all_of(values.begin(), values.end(), is_there))
+    throw UsageError("ladder.tokens_per_s " + dump_json(tokens_per_s) + " is not of the values that are compared",
+                     "give one number for each value of " + by + ": " + join(values));
+}
+
+void add_multipliers(const stats::Ladder& ladder, const LadderRuns& all, const Json& tokens_per_s, const stats::LadderOptions& options,
+                     LadderAnswer& out) {
   const auto estimates = stats::multipliers(ladder, options);
-  const auto throughput = [&](std::size_t v) { return ladder[v].back().compute / mean_seconds(all.runs[v].back(), all.seeds); };
+  out.is_speed_given = !tokens_per_s.empty();
+  const auto throughput = [&](std::size_t v) {
+    const Runs& runs = all.runs[v].back();
+    return out.is_speed_given
+               ? tokens_per_s[out.variants[v].value].get<double>() * static_cast<double>(runs.begin()->second->flops_per_token)
+               : ladder[v].back().compute / mean_seconds(runs, all.seeds);
+  };
   for (std::size_t v = 1; v < ladder.size(); ++v) {
     const auto& m = estimates[v];
     out.variants[v].multiplier = m;
@@ -257,7 +274,7 @@ void add_law(const stats::Ladder& ladder, const LadderRuns& all, const LadderCon
     out.law.reset();
     return;
   }
-  add_multipliers(ladder, all, fit, out);
+  add_multipliers(ladder, all, *config.tokens_per_s, fit, out);
   if (out.no_projection.empty()) add_projection(ladder, fit, out);
 }
 
@@ -273,6 +290,7 @@ void add_ladder(const std::vector<Cell>& cells, const std::vector<std::string>& 
     add_note(note::kNoLadder, {only_sizes ? metric.name + " is not compared as ratios" : "sizes are not the only groups"}, out);
     return;
   }
+  check_speeds(*config.tokens_per_s, values, out.by);
   const LadderRuns all = complete_runs(cells, values, metric);
   if (all.seeds.empty()) return;
   LadderAnswer answer;

@@ -44,7 +44,8 @@ struct LadderAnswer {
   std::string no_law;                 ///< why there is none
   std::string no_projection;          ///< why it is not followed beyond the largest size; empty where it is
   double projected_compute = 0;
-  std::string tuned_at;  ///< "each" size or the "smallest"; empty where nothing was tuned
+  bool is_speed_given = false;  ///< by ladder.tokens_per_s, not by the runs' seconds
+  std::string tuned_at;         ///< "each" size or the "smallest"; empty where nothing was tuned
 };
 
 /// Adds it where `request` has a ladder, its sizes are the comparison's only facets and the metric is a positive loss of runs that are

@@ -10,6 +10,7 @@
 #include "ffn/base/suggest.hpp"
 #include "ffn/base/text.hpp"
 #include "ffn/compare/note.hpp"
+#include "ffn/compare/shown_names.hpp"
 
 namespace ffn {
 
@@ -26,6 +27,18 @@ std::size_t num_values(const std::vector<FoundRun>& runs, const std::string& key
 // A kind brings keys of its own along, not they it.
 bool all_have(const std::vector<FoundRun>& runs, const std::string& key) {
   return std::all_of(runs.begin(), runs.end(), [&](const FoundRun& run) { return run.keys.count(key) > 0; });
+}
+
+// Names have keys in the order in which the study writes them; behind all those that its name does not have.
+std::size_t place_in_name(const FoundRun& run, const std::string& key) {
+  const std::string end = "." + key;
+  const auto parts = parts_of_variant(run.variant);
+  const auto found = std::find_if(parts.begin(), parts.end(), [&](const auto& part) {
+    std::string name = "." + part.first;  // "heads", "model-ffn-kind"
+    std::replace(name.begin(), name.end(), '-', '.');
+    return end.size() >= name.size() && end.compare(end.size() - name.size(), std::string::npos, name) == 0;
+  });
+  return static_cast<std::size_t>(found - parts.begin());
 }
 
 }  // namespace
@@ -71,7 +84,14 @@ std::vector<std::string> facet_keys(const std::vector<FoundRun>& runs, std::vect
   for (const auto& key : varying) {
     const bool known = key == by || determines(runs, by, key) ||
                        std::any_of(out.begin(), out.end(), [&](const auto& kept) { return determines(runs, kept, key); });
-    if (!known) out.push_back(key);
+    if (known) continue;
+    std::string named = key;
+    for (const auto& other : varying) {
+      const bool is_together =
+          key != first && all_have(runs, other) == all_have(runs, key) && determines(runs, key, other) && determines(runs, other, key);
+      if (is_together && place_in_name(runs[0], other) < place_in_name(runs[0], named)) named = other;
+    }
+    out.push_back(named);
   }
   return out;
 }

@@ -16,7 +16,7 @@ std::vector<std::string> varying_keys(const std::vector<FoundRun>& runs);
 bool determines(const std::vector<FoundRun>& runs, const std::string& given, const std::string& key);
 
 /// The varying keys that make facets: those that `by` does not determine, and of keys that move together the one with the
-/// most values, and of those that are equal in this one that all runs have. `first`, a ladder's key, goes before all others.
+/// most values, then one that all runs have, then the first in a variant's name. `first`, a ladder's key, goes before all others.
 std::vector<std::string> facet_keys(const std::vector<FoundRun>& runs, std::vector<std::string> varying, const std::string& by,
                                     const std::string& first = {});
 

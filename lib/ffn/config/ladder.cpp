@@ -70,6 +70,14 @@ void LadderConfig::describe(FieldVisitor& v) {
   v.choice({"tuned_at", "sizes at which tune chooses"}, tuned_at,
            {{"each", "each size for itself"}, {"smallest", "the smallest; from there tuned rates fall as N^(-1/3)"}});
   v.optional_real({"floor", "loss that no compute gets below, E of the law E + A · C^(-alpha); not set: fitted"}, floor, at_least(0.0));
+  v.json(
+      {"tokens_per_s",
+       "each value of compare.by → tokens/s of its model at the size and on the machine that count, for the speedup; empty: by the runs' "
+       "own seconds"},
+      *tokens_per_s, Shape::object);
+  for (const auto& item : tokens_per_s->items())
+    v.require(item.value().is_number() && item.value().get<double>() > 0, "tokens_per_s",
+              "\"" + item.key() + "\" needs a number above 0, got " + shortened(item.value()));
   v.require(values->size() >= 2 && ascends(all_sizes()), "values",
             "a ladder needs at least 2 values, and all sizes ascending positive numbers, those held out last; got " + shortened(*values) +
                 " and " + shortened(*hold_out),

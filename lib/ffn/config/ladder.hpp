@@ -13,12 +13,13 @@ namespace ffn {
 
 struct LadderConfig {
   std::string key = "model.d_model";
-  JsonValue values = JsonValue::array();    ///< sizes, ascending
-  JsonValue hold_out = JsonValue::array();  ///< larger sizes: no law is fitted to them before it has predicted them
-  std::optional<double> tokens_per_param;   ///< training tokens for each parameter outside embeddings and head; not set: no rules
-  JsonValue with = JsonValue::object();     ///< key → its value at each size, in place of a rule's
-  std::string tuned_at = "each";            ///< "each" size, or "smallest": the rate then follows the rule
-  std::optional<double> floor;              ///< E of the law; not set: fitted
+  JsonValue values = JsonValue::array();         ///< sizes, ascending
+  JsonValue hold_out = JsonValue::array();       ///< larger sizes: no law is fitted to them before it has predicted them
+  std::optional<double> tokens_per_param;        ///< training tokens for each parameter outside embeddings and head; not set: no rules
+  JsonValue with = JsonValue::object();          ///< key → its value at each size, in place of a rule's
+  std::string tuned_at = "each";                 ///< "each" size, or "smallest": the rate then follows the rule
+  std::optional<double> floor;                   ///< E of the law; not set: fitted
+  JsonValue tokens_per_s = JsonValue::object();  ///< compared value → tokens/s, measured elsewhere
   void describe(FieldVisitor& v);
 
   std::vector<JsonValue> all_sizes() const;

@@ -14,18 +14,18 @@ namespace {
 
 bool is_sum(const Hidden& h) { return h.kind == Hidden::Kind::sum || h.kind == Hidden::Kind::difference; }
 
-// `tight`: beside an operator that binds more closely than a sum, or after a minus.
+// `tight`: beside an operator that binds more closely than a sum, or after a minus. `alone`: all that a call has.
 template <class NameOfMatrix>
-std::string text_of(const Hidden& h, const NameOfMatrix& matrix, bool tight = false) {
+std::string text_of(const Hidden& h, const NameOfMatrix& matrix, bool tight = false, bool alone = false) {
   switch (h.kind) {
     case Hidden::Kind::matrix:
-      return matrix(h.index);
+      return alone ? matrix(h.index, "", "") : matrix(h.index, "(", ")");
     case Hidden::Kind::scalar:
       return kScalarNames[h.index];
     case Hidden::Kind::number:
       return h.number < 0 ? "(" + number_text(h.number) + ")" : number_text(h.number);
     case Hidden::Kind::call:
-      return h.function + "(" + text_of(h.parts[0], matrix) + ")";
+      return h.function + "(" + text_of(h.parts[0], matrix, false, true) + ")";
     case Hidden::Kind::product:
       return text_of(h.parts[0], matrix, true) + " * " + text_of(h.parts[1], matrix, true);
     default:
@@ -124,14 +124,17 @@ class HiddenReader {
 }  // namespace
 
 std::string expression_of(const Candidate& candidate) {
-  const auto text = text_of(candidate.hidden, [](std::size_t i) { return std::string(kMatrixNames[i]); });
+  const auto text = text_of(candidate.hidden, [](std::size_t i, const char*, const char*) { return std::string(kMatrixNames[i]); });
   return candidate.norm ? "rms_norm(" + text + ")" : text;
 }
 
 FormulaText formula_of_candidate(const Candidate& candidate) {
   FormulaText out;
-  const auto hidden = text_of(candidate.hidden, [](std::size_t i) { return std::string("(x @ ") + kMatrixNames[i] + ")"; });
-  out.formula = (candidate.norm ? "rms_norm(" : "(") + hidden + ") @ down";
+  const auto hidden = text_of(candidate.hidden, [](std::size_t i, const char* open, const char* close) {
+    return std::string(open) + "x @ " + kMatrixNames[i] + close;
+  });
+  const bool is_call = !candidate.norm && candidate.hidden.kind == Hidden::Kind::call;
+  out.formula = (is_call ? hidden : (candidate.norm ? "rms_norm(" : "(") + hidden + ")") + " @ down";
   bool matrices[kMostMatrices] = {}, scalars[kMostScalars] = {};
   for_each_part(candidate.hidden, [&](const Hidden& h) {
     if (h.kind == Hidden::Kind::matrix) matrices[h.index] = true;

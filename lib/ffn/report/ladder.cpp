@@ -188,9 +188,9 @@ std::vector<LadderTable> ladder_tables(const Comparison& c) {
   std::string caption = "all sizes together, " + format_counted(ladder.num_seeds, "seed");
   if (ladder.law)
     caption +=
-        "; multiplier: how many times the compute the reference needs for the same loss; speedup: the same in time, by the runs' own "
-        "seconds at the largest size\nlaw: " +
-        c.metric + " = " + four_digits(ladder.law->floor) + (ladder.law->is_floor_given ? " (given)" : " (fitted)") + " + A · FLOPs^−" +
+        std::string("; multiplier: how many times the compute the reference needs for the same loss; speedup: the same in time, by ") +
+        (ladder.is_speed_given ? "ladder.tokens_per_s" : "the runs' own seconds at the largest size") + "\nlaw: " + c.metric + " = " +
+        four_digits(ladder.law->floor) + (ladder.law->is_floor_given ? " (given)" : " (fitted)") + " + A · FLOPs^−" +
         four_digits(ladder.law->exponent);
   return {{"pairs that a size decides as the largest does; the interval is of the pairs that share no variant", sizes},
           {caption, variants}};

@@ -78,13 +78,15 @@ std::string finding_of(const Json& search, const std::string& layer) {
     std::string part = word_of(*said, "verdict") + " on " + word_of(judged, "task") +
                        (judged.at("seen") ? "" : ", which the races did not see") +
                        (difference.empty() ? "" : " (loss " + difference + ")");
-    std::vector<std::string> sizes;
+    std::vector<std::pair<std::string, std::vector<std::string>>> at_sizes;  // of one verdict, in a row
     for (const auto& size : search.at("sizes")) {
-      if (size.at("task") != judged.at("task")) continue;
-      if (const Json* there = said_of(size, layer))
-        sizes.push_back(word_of(*there, "verdict") + " at d_model " + dump_json(size.at("d_model")));
+      const Json* there = size.at("task") == judged.at("task") ? said_of(size, layer) : nullptr;
+      if (!there) continue;
+      const auto verdict = word_of(*there, "verdict");
+      if (at_sizes.empty() || at_sizes.back().first != verdict) at_sizes.push_back({verdict, {}});
+      at_sizes.back().second.push_back(dump_json(size.at("d_model")));
     }
-    if (!sizes.empty()) part += ", " + join(sizes, " and ");
+    for (const auto& [verdict, sizes] : at_sizes) part += ", " + verdict + " at d_model " + join(sizes, " and ");
     parts.push_back(part);
   }
   return join(parts, "; ");
@@ -128,7 +130,7 @@ std::vector<std::string> search_sentences(const Json& search) {
   for (const auto& layer : start)
     out.push_back("Of the start: " + layer + ", against " + reference + ": " + finding_of(search, layer) + ".");
   for (const auto& judged : search.at("judgement"))
-    if (const auto why = word_of(judged, "qualification"); !why.empty()) out.push_back(word_of(judged, "task") + ": " + why + ".");
+    if (const auto why = word_of(judged, "qualification"); !why.empty()) out.push_back(word_of(judged, "task") + ": " + why);
   return out;
 }
 
@@ -222,19 +224,20 @@ std::string search_page(const Json& search, const std::string& version, const st
       table_of(search_verdicts(search)));
   body += section(
       "Loss against cost",
-      "On the front are layers that no other matches in loss (geometric mean over tasks), parameters, FLOPs and time while it is better in "
-      "one.",
+      "On the front are layers that no other matches in loss (geometric mean over the tasks where losses have ratios), parameters, FLOPs "
+      "and time while it is better in one.",
       table_of(search_front(search)));
   std::string family;
   for (const auto& line : family_of_best(search)) family += "<li>" + escaped(line) + "</li>\n";
   body += section("Where the best by its races' ranks came from", "", "<ol>" + family + "</ol>");
-  std::string commands;
+  std::string body_of_commands;
   for (const auto& row : search.at("front")) {
     if (search.at("judgement").empty()) break;
-    commands += "ffn-train " + word_of(search.at("judgement")[0], "task") + " sweep={} tune={} seeds=1 " +
-                shell_word("model.ffn=" + dump_json(row.at("config"))) + "\n";
+    const std::string command = "ffn-train " + word_of(search.at("judgement")[0], "task") + " sweep={} tune={} seeds=1 " +
+                                shell_word("model.ffn=" + dump_json(row.at("config")));
+    body_of_commands += escaped(command) + "\n";
   }
-  body += section("Commands that train each layer", "", "<pre>" + escaped(commands) + "</pre>");
+  body += section("Commands that train each layer", "", "<pre>" + body_of_commands + "</pre>");
   return html_document(name, version, body,
                        {{"search", name},
                         {"reference", search.at("reference")},

@@ -300,10 +300,14 @@ class Searching {
         costs = {{"parameters", group.parameters}, {"flops_per_token", group.flops_per_token}, {"seconds", 0.0}, {"log_ratio", 0.0}};
       costs["seconds"] = costs["seconds"].get<double>() + group.train_seconds;
     }
+    const auto has_ratio = [](const PairResult& pair) {
+      return pair.paired.effect && pair.paired.values == stats::PairedValues::log_ratio;
+    };
+    if (!std::all_of(facet.pairs.begin(), facet.pairs.end(), has_ratio)) return;  // by ranks there is no size of a difference
+    ++num_ratios_;
     for (const auto& pair : facet.pairs) {
-      const bool is_known = pair.paired.effect && pair.paired.values == stats::PairedValues::log_ratio;
       Json& sum = costs_[judged.labels.at(pair.value)]["log_ratio"];
-      sum = is_known && !sum.is_null() ? Json(sum.get<double>() + pair.paired.effect->value / static_cast<double>(tasks_.size())) : Json();
+      sum = sum.get<double>() + pair.paired.effect->value;
     }
   }
 
@@ -323,7 +327,7 @@ class Searching {
     const auto dominates = [](const Json& a, const Json& b) {
       bool any = false;
       for (const char* axis : kAxes) {
-        const double x = a[axis].is_null() ? INFINITY : a[axis].get<double>(), y = b[axis].is_null() ? INFINITY : b[axis].get<double>();
+        const double x = a[axis].get<double>(), y = b[axis].get<double>();
         if (x > y) return false;
         any = any || x < y;
       }
@@ -335,6 +339,7 @@ class Searching {
       if (costs == costs_.end()) continue;
       Json row = {{"layer", costs->first}};
       row.update(costs->second);
+      row["log_ratio"] = num_ratios_ == 0 ? Json() : Json(row["log_ratio"].get<double>() / static_cast<double>(num_ratios_));
       row["on_front"] =
           std::none_of(costs_.begin(), costs_.end(), [&](const auto& other) { return dominates(other.second, costs->second); });
       row["config"] = ffn_of(tasks_[0], layer);
@@ -392,6 +397,7 @@ class Searching {
   std::vector<double> final_ranks_;
   std::map<std::string, Json> costs_;  ///< of judged layers, by label
   std::size_t num_generations_ = 0, num_runs_ = 0;
+  std::size_t num_ratios_ = 0;  ///< tasks on which every judged layer has a ratio of losses
   double seconds_ = 0, flops_ = 0;
   std::string ended_;
   StudyOutcome unfinished_;

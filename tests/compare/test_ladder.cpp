@@ -96,6 +96,10 @@ TEST_CASE("sizes on a law give multiplier, speedup and a projection", "[ladder]"
   CHECK_THAT(answer_text(comparison), ContainsSubstring("Pairs in the order of the largest size: 1 of 1 at 48"));
   CHECK_THAT(answer_text(comparison), ContainsSubstring("The law predicted the held-out size"));
   CHECK(ladder_json(comparison)["no_projection"].is_null());
+  CHECK(ladder_json(comparison)["variants"][1]["slope"]["sure"] == true);
+  auto seen = comparison;
+  seen.history.qualification = "Seeds seen before: suggestive.";
+  CHECK(ladder_json(seen)["variants"][1]["slope"]["sure"] == false);
 }
 
 TEST_CASE("a held-out size beside the law forbids the projection", "[ladder]") {

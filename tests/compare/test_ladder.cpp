@@ -102,6 +102,10 @@ TEST_CASE("sizes on a law give multiplier, speedup and a projection", "[ladder]"
              ContainsSubstring("Expected to hold at 3, 10 and 30 times the largest compute: relu2 in 100, 100 and 100 % "
                                "of refits"));
   CHECK(ladder_json(comparison)["variants"][1]["holds"][2] == Json{{"times", 30.0}, {"share", 1.0}});
+  CHECK(ladder_json(comparison)["variants"][1]["slope"]["sure"] == true);
+  auto seen = comparison;
+  seen.history.qualification = "Seeds seen before: suggestive.";
+  CHECK(ladder_json(seen)["variants"][1]["slope"]["sure"] == false);
 }
 
 TEST_CASE("a speedup goes by the tokens/s that are given", "[ladder]") {

@@ -112,4 +112,9 @@ TEST_CASE("whatever a mutation makes is a layer of its space") {
     candidate = i % 20 == 19 ? small[static_cast<std::size_t>(i) % small.size()] : std::move(next);
   }
   CHECK(keys.size() > 60);
+  const Candidate deep =
+      *candidate_of(formula_text(*std::find_if(named_formulas().begin(), named_formulas().end(),
+                                               [](const NamedFormula& row) { return std::string(row.name) == "xielu"; })),
+                    "");
+  CHECK(mutated(deep, {{"relu"}, 1, 0, 1, false}, random).second.empty());
 }

@@ -72,7 +72,7 @@ CandidateFacts examine(const Candidate& candidate);
 /// Candidates of up to two functions and one operator, in the order of their size. Some are equal to others.
 std::vector<Candidate> small_candidates(const CandidateSpace& space);
 
-/// A neighbour within the space and what was changed, in words; nothing else is known of it.
+/// A neighbour within the space and what was changed, in words; nothing else is known of it. Itself and no words where none was found.
 std::pair<Candidate, std::string> mutated(const Candidate& candidate, const CandidateSpace& space, RandomStream& random);
 
 }  // namespace ffn

@@ -143,7 +143,8 @@ std::vector<Candidate> small_candidates(const CandidateSpace& space) {
 }
 
 std::pair<Candidate, std::string> mutated(const Candidate& candidate, const CandidateSpace& space, RandomStream& random) {
-  for (;;) {
+  constexpr int kTries = 100;  // a candidate from outside a small space may have no neighbour in it
+  for (int i = 0; i < kTries; ++i) {
     Candidate out = candidate;
     std::string words = Mutation(space, random).apply(out);
     std::vector<Hidden*> parts;
@@ -151,6 +152,7 @@ std::pair<Candidate, std::string> mutated(const Candidate& candidate, const Cand
     if (!words.empty() && parts.size() <= kMostParts && depth_of(out.hidden) <= space.depth && number_parameters(out.hidden, space))
       return {std::move(out), std::move(words)};
   }
+  return {candidate, ""};
 }
 
 }  // namespace ffn

@@ -102,6 +102,10 @@ TEST_CASE("sizes on a law give multiplier, speedup and a projection", "[ladder]"
              ContainsSubstring("Expected to hold at 3, 10 and 30 times the largest compute: relu2 in 100, 100 and 100 % "
                                "of refits"));
   CHECK(ladder_json(comparison)["variants"][1]["holds"][2] == Json{{"times", 30.0}, {"share", 1.0}});
+  CHECK(ladder_json(comparison)["variants"][1]["slope"]["sure"] == true);
+  auto seen = comparison;
+  seen.history.qualification = "Seeds seen before: suggestive.";
+  CHECK(ladder_json(seen)["variants"][1]["slope"]["sure"] == false);
 }
 
 TEST_CASE("a speedup goes by the tokens/s that are given", "[ladder]") {
@@ -138,6 +142,16 @@ TEST_CASE("curves that cross reverse between two sizes and have no common multip
   CHECK_THAT(answer_text(comparison), ContainsSubstring("No multiplier or projection: losses fall at another rate with relu2."));
   CHECK_FALSE(comparison.ladder->law);
   CHECK_FALSE(comparison.ladder->variants.at(1).multiplier);
+}
+
+TEST_CASE("curves that cross beyond the largest size are expected to, without a multiplier", "[ladder]") {
+  const auto comparison = answer({1, .2}, {1.03, .205});  // they meet at 12 times the largest compute
+  const auto& holds = comparison.ladder->variants.at(1).holds;
+  REQUIRE(holds.size() == 3);
+  CHECK(holds[0] > .9);
+  CHECK(holds[2] < .1);
+  CHECK_THAT(ladder_sentences(comparison), ContainsSubstring("Expected to hold at 3, 10 and 30 times the largest compute: relu2 in 100, "));
+  CHECK_THAT(ladder_sentences(comparison), ContainsSubstring(" No multiplier or projection: losses fall at another rate with relu2."));
 }
 
 TEST_CASE("what is no law is not fitted", "[ladder]") {

@@ -98,7 +98,7 @@ std::string holding_sentence(const Comparison& c) {
 
 std::string law_sentences(const Comparison& c) {
   const auto& ladder = *c.ladder;
-  if (!ladder.no_law.empty()) return " No multiplier or projection: " + ladder.no_law + ".";
+  if (!ladder.no_law.empty()) return holding_sentence(c) + " No multiplier or projection: " + ladder.no_law + ".";
   std::string text;
   std::vector<std::string> speeds;
   for (const auto& variant : ladder.variants)
@@ -175,7 +175,9 @@ std::vector<LadderTable> ladder_tables(const Comparison& c) {
       const auto& [low, high] = std::pair(slope->effect->interval.low, slope->effect->interval.high);
       row[1] = percent_of(slope->effect->value) +
                (std::isfinite(high - low) ? " [" + percent_of(low) + ", " + percent_of(high) + "]" : "") +
-               (variant.is_slope_sure ? ", sure" : "");
+               (!variant.is_slope_sure            ? ""
+                : c.history.qualification.empty() ? ", sure"
+                                                  : ", suggestive");
     }
     for (const auto& estimate : {variant.multiplier, variant.speedup})
       if (ladder.law) row.push_back(estimate ? estimate_text(*estimate, 3) : "");
@@ -237,7 +239,7 @@ Json ladder_json(const Comparison& c) {
                                {"slope", effect ? Json{{"log_ratio_per_doubling", effect->value},
                                                        {"interval", interval(effect->interval)},
                                                        {"p", variant.slope->p},
-                                                       {"sure", variant.is_slope_sure}}
+                                                       {"sure", variant.is_slope_sure && c.history.qualification.empty()}}
                                                 : Json(nullptr)},
                                {"multiplier", estimate(variant.multiplier)},
                                {"speedup", estimate(variant.speedup)},

@@ -77,10 +77,11 @@ void print_search(const Json& found, const fs::path& directory, const CommonOpti
 }  // namespace
 
 int train_search(const Document& document, const std::string& source, const TrainOptions& options, const CommonOptions& common) {
-  if (options.dry_run || options.fast_dev_run > 0 || !options.budget.empty())
-    throw UsageError("a search takes none of --dry-run, --fast-dev-run and --budget",
+  if (options.fast_dev_run > 0 || !options.budget.empty())
+    throw UsageError("a search takes neither --fast-dev-run nor --budget",
                      "ffn-train plan says what it would do; search.budget bounds its races");
   const LayerSearch search = read_search(document, source);
+  if (options.dry_run) return print_json(document.tree()), 0;
   const auto request = request_of(document, options, common);
   SearchDisplay display(common);
   const fs::path directory = request.study.out / search.name;

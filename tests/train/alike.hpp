@@ -162,6 +162,7 @@ inline RunConfig with_number(const std::string& path, const Json& value) {
   Json json = resolved_json(config);
   let_act(json, path);
   at_path(json, path) = value;
+  if (path == "model.match_expansion" && !value.is_null()) json["model"]["ffn"]["match_tolerance"] = 0.5;  // few sizes have whole heads
   if (path == "model.base_d_ff" && !value.is_null()) json["model"]["init"] = "mup";
   return read_back(json, path + " = " + value.dump());
 }

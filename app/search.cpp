@@ -15,6 +15,7 @@
 #include "ffn/store/log.hpp"
 #include "ffn/study/needs.hpp"
 #include "ffn/study/search.hpp"
+#include "ffn/study/search_layers.hpp"
 #include "load_config.hpp"
 #include "next_command.hpp"
 #include "plan_estimate.hpp"
@@ -30,7 +31,8 @@ namespace {
 Document task_document(const std::string& written, const std::string& directory) {
   std::istringstream in(written);
   const std::vector<std::string> words{std::istream_iterator<std::string>(in), {}};
-  std::string config = words.at(0);
+  if (words.empty()) throw UsageError("search: a task is a blank", "name a config, such as \"facts\"");
+  std::string config = words[0];
   if (const fs::path beside = fs::path(directory) / config; path_exists(beside) && !directory_exists(beside)) config = beside.string();
   return load_with_overrides(config, {words.begin() + 1, words.end()});
 }
@@ -77,12 +79,16 @@ void print_search(const Json& found, const fs::path& directory, const CommonOpti
 }  // namespace
 
 int train_search(const Document& document, const std::string& source, const TrainOptions& options, const CommonOptions& common) {
-  if (options.fast_dev_run > 0 || !options.budget.empty())
-    throw UsageError("a search takes neither --fast-dev-run nor --budget",
-                     "ffn-train plan says what it would do; search.budget bounds its races");
+  if (!options.budget.empty())
+    throw UsageError("a search takes no --budget", "ffn-train plan says what it would do; search.budget bounds its races");
   const LayerSearch search = read_search(document, source);
   if (options.dry_run) return print_json(document.tree()), 0;
   const auto request = request_of(document, options, common);
+  if (options.fast_dev_run > 0) {
+    for (const auto& study : ffn::plan_search(search, request).judgement)
+      for (const auto& variant : study.variants) fast_dev_run(variant.config, options.fast_dev_run, common);
+    return 0;
+  }
   SearchDisplay display(common);
   const fs::path directory = request.study.out / search.name;
   if (options.fresh) rename_results(directory, display.judgement());
@@ -122,8 +128,12 @@ int plan_search(const Document& document, const std::string& source, bool probe,
     return sum;
   };
   const auto race = cost_of(plan.first_round), judgement = cost_of(plan.judgement);
-  // Each of the two later rounds has half of the layers that the one before had, one rate, and in all twice its seeds.
-  const double rounds = 1 + 1.0 / static_cast<double>(search.config.rates->size()), flops = rounds * race.flops;
+  // Runs of all rounds, in those of the first: half of the layers go on each time, at one rate.
+  const auto seeds = race_rounds(search.config);
+  double rounds = 1, share = 1 / static_cast<double>(search.config.rates->size());
+  for (std::size_t r = 1; r < seeds.size(); ++r)
+    rounds += (share /= 2) * static_cast<double>(seeds[r] - seeds[r - 1]) / static_cast<double>(seeds[0]);
+  const double flops = rounds * race.flops;
   const auto training_seconds =
       race.seconds ? std::optional<double>(rounds * *race.seconds * static_cast<double>(race.workers)) : std::nullopt;
   std::optional<double> generations;

@@ -60,7 +60,13 @@ int write_search_page(const fs::path& found, const ReportOptions& options, const
   const Json search = parse_json(read_file(found, "search", ExitCode::data, 256 << 20));
   if (!search.is_object() || !search.contains("races"))
     throw DataError(found.string() + " is damaged", "the search's own command writes it again");
-  const std::string html = search_page(search, kVersion, utc_now());
+  const std::string html = [&] {
+    try {
+      return search_page(search, kVersion, utc_now());
+    } catch (const Json::exception&) {
+      throw DataError(found.string() + " is damaged", "the search's own command writes it again");
+    }
+  }();
   const fs::path path = options.out.empty() ? found.parent_path() / "report.html" : fs::path(expand_home(options.out));
   const auto layers = search["races"]["layers"].get<std::size_t>();
   put_page(html, path, format_counted(layers, "layer"), options, common);
@@ -72,6 +78,9 @@ int write_report(const ReportOptions& options, const CommonOptions& common) {
   if (const fs::path found = fs::path(options.question.directories.at(0)) / kSearchFile;
       options.question.directories.size() == 1 && path_exists(found))
     return write_search_page(found, options, common);
+  if (directory_exists(fs::path(options.question.directories.at(0)) / kRaces) && options.question.directories.size() == 1)
+    throw DataError(options.question.directories[0] + " is a search that has not ended",
+                    "its own command goes on; its parts are studies, below it");
   auto parts = progress_options("report", kReportParts, common);
   parts.unit = "part";
   ProgressBar bar(parts);

@@ -130,7 +130,7 @@ class SearchTest(ProgramTest):
         self.write("wrong.json", dict(SEARCH, seeds=3))
         self.assertIn("a search has \"name\", \"question\" and \"search\" alone", " ".join(self.fails(2, "wrong.json").split()))
         self.assertIn("has no \"search\" section", self.fails(2, "search", "task.json"))
-        self.assertIn("takes neither --fast-dev-run nor", self.fails(2, "search.json", "--fast-dev-run"))
+        self.assertIn("takes no --budget", self.fails(2, "search.json", "--budget", "1h"))
         self.assertIn("is a search", self.fails(2, "slurm", "search.json"))
         self.assertIn("shard", self.fails(2, "search.json", "--shard", "1/2"))
 

@@ -19,8 +19,6 @@
 
 namespace ffn {
 
-namespace {
-
 bool is_path_safe(const std::string& name) {
   const auto safe = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_' || c == '.' || c == '+' || c == '=';
@@ -28,6 +26,8 @@ bool is_path_safe(const std::string& name) {
   if (!std::all_of(name.begin(), name.end(), safe) || name.empty() || name.size() > kLongestName) return false;
   return name[0] != '.' && name[0] != '-';  // hidden, or an option to whatever command is given it
 }
+
+namespace {
 
 // Reserved names: moved-aside directories, temporaries, the files of runs and studies.
 bool is_reserved(const std::string& name) {

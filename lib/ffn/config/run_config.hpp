@@ -37,6 +37,9 @@ struct RunConfig {
   const MetricRow& best_by() const;
 };
 
+/// Whether it can be the name of a directory of results.
+bool is_path_safe(const std::string& name);
+
 /// Reads a run from a document. Throws ConfigError with every problem.
 RunConfig read_run_config(const Document& document, const std::string& source);
 

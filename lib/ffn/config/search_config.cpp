@@ -9,6 +9,7 @@
 #include "ffn/base/suggest.hpp"
 #include "ffn/base/text.hpp"
 #include "ffn/config/json_reader.hpp"
+#include "ffn/config/run_config.hpp"
 #include "ffn/formula/functions.hpp"
 
 namespace ffn {
@@ -86,6 +87,9 @@ void SearchConfig::describe(FieldVisitor& v) {
          Shape::any);
   v.integer({"keep", "layers that are judged, at most"}, keep, from_to(1, 50));
   v.integer({"judge_seeds", "fresh seeds that judge"}, judge_seeds, from_to(2, 10'000));
+  v.integer({"first_judge_seed",
+             "the first of them; another search on the same tasks needs others, or its layers are judged on seeds that were seen"},
+            first_judge_seed, from_to(0, kFirstRaceSeed - 10'000));
   v.real({"alpha", "probability of any wrong verdict over all judged layers and tasks"}, alpha, Bounds<double>{0.0, 0.49, true});
   v.json({"sizes", "multiples of d_model at which layers are judged that proved better; not given: 2, 4; [] for none"}, *sizes,
          Shape::list);
@@ -115,6 +119,7 @@ LayerSearch read_search(const Document& document, const std::string& source) {
   JsonReader reader(base);
   reader.read([&](FieldVisitor& v) {
     v.text({"name", "name of the results' directory"}, out.name);
+    v.require(is_path_safe(out.name), "name", shortened(out.name) + " is not a directory name; use up to 128 letters, digits and -_.+=");
     v.text({"question", "the question that the search answers"}, out.question);
     v.group({"search", kSearchDoc}, out.config);
   });

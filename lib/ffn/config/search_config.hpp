@@ -26,7 +26,7 @@ struct SearchConfig {
   std::int64_t race_seeds = 8;  ///< of the last round of a race
   JsonValue budget;             ///< of the races: "2h" of training, or FLOPs
   std::int64_t keep = 4;        ///< layers that are judged
-  std::int64_t judge_seeds = 12;
+  std::int64_t judge_seeds = 12, first_judge_seed = 0;
   double alpha = 0.05;
   JsonValue sizes;        ///< multiples of d_model
   std::int64_t seed = 0;  ///< of the mutations

@@ -16,7 +16,7 @@ namespace ffn {
 
 namespace {
 
-constexpr std::size_t kPoints = 24, kArguments = kMostMatrices + kMostScalars;
+constexpr std::size_t kPoints = 96, kArguments = kMostMatrices + kMostScalars;
 /// A value for every matrix's product and every scalar, matrices first.
 using Point = std::array<double, kArguments>;
 using ValueRow = std::vector<double>;
@@ -26,7 +26,8 @@ const std::vector<Point>& fixed_points() {
     RandomStream random(sub_seed(0, "candidate"), 0);
     std::vector<Point> out(kPoints);
     for (auto& point : out)
-      for (std::size_t i = 0; i < kArguments; ++i) point[i] = i < kMostMatrices ? 1.5 * random.normal() : random.uniform(0.5, 2);
+      for (std::size_t i = 0; i < kArguments; ++i)
+        point[i] = i < kMostMatrices ? 1.5 * random.normal() : (random.below(2) ? 1 : -1) * random.uniform(0.5, 2);
     return out;
   }();
   return points;

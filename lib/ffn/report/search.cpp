@@ -113,14 +113,19 @@ std::vector<std::string> search_sentences(const Json& search) {
   const auto layers = judged_layers(search);
   std::vector<std::string> found, others, start;
   for (const auto& layer : layers) (is_start(search, layer) ? start : is_found(search, layer) ? found : others).push_back(layer);
-  if (layers.empty()) {
-    out.emplace_back("No layer but those of the start ended a race: nothing was judged.");
+  if (search.at("judgement").empty() || layers.empty()) {
+    out.emplace_back("No layer but the reference ended a race: nothing was judged.");
     return out;
   }
-  const auto seeds = search.at("judgement")[0].at("seeds").get<std::size_t>();
-  out.push_back(format_counted(found.size() + others.size(), "layer") + " of " + count(races.at("finalists")) +
-                " that ended a race were judged on " + format_counted(seeds, "fresh seed") + ", each at its own rate, corrected for all " +
-                "layers and tasks at " + format_percent(search.at("alpha").get<double>(), 0) + ".");
+  const auto seeds = search.at("judgement").at(0).at("seeds").get<std::size_t>();
+  const auto& judgement = search.at("judgement");
+  const bool is_fresh =
+      std::all_of(judgement.begin(), judgement.end(), [](const Json& judged) { return judged.at("qualification") == ""; });
+  const std::size_t num_judged = found.size() + others.size();
+  out.push_back(format_counted(num_judged, "layer") + " of " + count(races.at("finalists")) + " that ended a race " +
+                (num_judged == 1 ? "was" : "were") + " judged on " + format_counted(seeds, is_fresh ? "fresh seed" : "seed") +
+                ", each at its own rate, corrected for all " + "layers and tasks at " +
+                format_percent(search.at("alpha").get<double>(), 0) + ".");
   const auto reference = word_of(search, "reference");
   if (found.empty()) out.push_back("None of them is better than " + reference + " on any task.");
   for (const auto& layer : found)

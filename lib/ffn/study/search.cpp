@@ -39,11 +39,12 @@ class Searching {
   }
 
   SearchOutcome run(SearchObserver& observer) {
+    remove_answer();
     if (!race(observer.races(), observer)) return {{}, std::move(unfinished_)};
     choose_judged();
     Json judged = Json::array(), sizes = Json::array();
     for (const auto& task : tasks_) {
-      if (judged_.size() <= layers_.num_start) break;
+      if (judged_.size() < 2) break;
       const auto comparison = judge(judgement_document(task, judged_), kJudgement, observer.judgement());
       if (!comparison) return {{}, std::move(unfinished_)};
       judged.push_back({{"task", task.written}, {"seen", task.is_seen}, {"directory", directory(kJudgement, task.name).string()}});
@@ -73,6 +74,8 @@ class Searching {
     const auto most = std::min(layers_.all.size(), layers_.num_start + static_cast<std::size_t>(config_.keep));
     for (std::size_t i = 0; i < most; ++i) judged_.push_back(i);
     for (const auto& task : tasks_) out.judgement.push_back(read(judgement_document(task, judged_)));
+    for (const auto& task : tasks_)  // what is wrong with a size is said before anything is trained
+      if (judged_.size() > 1 && !config_.sizes->empty()) read(sizes_document(task, {judged_[1]}));
     return out;
   }
 
@@ -80,11 +83,40 @@ class Searching {
   fs::path root() const { return request_.study.out / search_.name; }
   fs::path directory(const char* part, const std::string& name) const { return root() / part / name; }
 
+  // An answer of another search under this name, or of the same one before it went on.
+  void remove_answer() const {
+    std::error_code none;
+    fs::remove(root() / kSearchFile, none);
+  }
+
+  // Layers that every task can have: a small task may have no width for one.
+  std::vector<std::size_t> propose(std::size_t generation) {
+    auto batch = layers_.propose(generation);
+    const auto has_no_width = [&](std::size_t layer) {
+      try {
+        for (const auto& task : tasks_) read(judgement_document(task, {layer}));
+        return false;
+      } catch (const ConfigError&) {
+        if (layer < layers_.num_start || !config_.layers->empty()) throw;
+        return true;
+      }
+    };
+    const auto end = std::remove_if(batch.begin(), batch.end(), has_no_width);
+    if (end != batch.end()) layers_.left_out["without a width that matches"] += static_cast<std::size_t>(batch.end() - end);
+    batch.erase(end, batch.end());
+    return batch;
+  }
+
   // With fewer seeds no layer could be found, whatever it is.
   void refuse_few_seeds() const {
     const auto judged = static_cast<std::size_t>(config_.keep) + layers_.num_start - 1,
                sizes = std::max<std::size_t>(2, config_.sizes->size());
-    const auto needed = stats::seeds_for_any_verdict(alpha_of_task(), judged * (config_.sizes->empty() ? 1 : sizes));
+    const auto comparisons = judged * (config_.sizes->empty() ? 1 : sizes);
+    if (comparisons > stats::most_comparisons(alpha_of_task()))
+      throw UsageError("search.alpha is too small for " + std::to_string(comparisons) + " comparisons on each of " +
+                           std::to_string(tasks_.size()) + " tasks",
+                       "fewer tasks, a smaller search.keep and fewer sizes allow it");
+    const auto needed = stats::seeds_for_any_verdict(alpha_of_task(), comparisons);
     if (static_cast<std::size_t>(config_.judge_seeds) < needed)
       throw UsageError("search.judge_seeds " + std::to_string(config_.judge_seeds) + " allow no verdict over " + std::to_string(judged) +
                            " layers on " + std::to_string(tasks_.size()) + " tasks" +
@@ -98,6 +130,9 @@ class Searching {
     SearchTask task{written.get<std::string>(), "", is_seen, {}, 0, 0, 0, 0};
     const Document given = request_.load(task.written);
     if (has_command(given)) throw UsageError(task.written + " runs a program, and a search is over layers of ffn-train");
+    for (const auto& other : tasks_)
+      if (other.written == task.written)
+        throw UsageError("search: " + task.written + " is named twice", "name each task once, among tasks or unseen");
     task.document = *common_of(given);
     task.document.tree()["train"]["target"] = nullptr;  // a run that stops there has no loss to compare
     const auto config = read_run_config(task.document, task.written);
@@ -158,7 +193,9 @@ class Searching {
     Json& tree = out.tree();
     tree["name"] = task.name;
     tree["question"] = "Which of the layers that a search proposed are better than " + layers_.all[0].label + " on " + task.written + "?";
-    tree["seeds"] = config_.judge_seeds;
+    Json seeds = Json::array();
+    for (std::int64_t s = 0; s < config_.judge_seeds; ++s) seeds.push_back(config_.first_judge_seed + s);
+    tree["seeds"] = seeds;
     Json variants = Json::array(), rates = Json::array();
     for (const auto layer : judged) variants.push_back({{"label", layers_.all[layer].label}, {"model.ffn", ffn_of(task, layer)}});
     for (const auto& factor : *config_.rates) rates.push_back(rounded_number(task.rate * factor.get<double>(), 6));
@@ -225,6 +262,13 @@ class Searching {
     for (std::size_t round = 0; round < rounds.size(); ++round) {
       for (const auto& task : tasks_)
         if (task.is_seen && !train_round(task, batch, generation, round, observer)) return false;
+      const auto is_lost = [&](std::size_t layer) {
+        const auto& losses = layers_.all[layer].losses;
+        return std::any_of(losses.begin(), losses.end(), [](const auto& of_task) { return std::isinf(of_task[0]); });
+      };
+      if (round == 0 && std::all_of(batch.begin(), batch.end(), is_lost))
+        throw DataError("every layer of generation " + std::to_string(generation + 1) + " diverged, at each of its rates",
+                        "smaller search.rates, or a smaller train.optimizer.lr of the task");
       for (const auto layer : batch) layers_.all[layer].rounds = static_cast<int>(round) + 1;
       if (round + 1 < rounds.size()) batch = layers_.best_of(batch, rounds[round], (batch.size() + 1) / 2);
     }
@@ -239,7 +283,7 @@ class Searching {
 
   bool race(StudyObserver& observer, SearchObserver& progress) {
     for (; share_of_budget() < 1; ++num_generations_) {
-      const auto batch = layers_.propose(num_generations_);
+      const auto batch = propose(num_generations_);
       if (batch.empty()) return ended_ = "the space was exhausted", true;
       if (!race_generation(num_generations_, batch, observer)) return false;
       layers_.adopt(batch);
@@ -277,15 +321,21 @@ class Searching {
     return Judged{std::move(comparison), std::move(labels)};
   }
 
+  static bool has_ratio(const PairResult& pair) {
+    const auto& effect = pair.paired.effect;
+    return effect && pair.paired.values == stats::PairedValues::log_ratio && std::isfinite(effect->value) &&
+           std::isfinite(effect->interval.low) && std::isfinite(effect->interval.high);
+  }
+
   static Json verdicts_of(const Judged& judged, const Facet& facet) {
     Json layers = Json::array();
     for (const auto& pair : facet.pairs) {
       layers.push_back(
           {{"layer", judged.labels.at(pair.value)}, {"verdict", stats::to_string(pair.judgement.verdict)}, {"p", pair.judgement.p_holm}});
-      if (const auto& effect = pair.paired.effect; effect && pair.paired.values == stats::PairedValues::log_ratio) {
-        layers.back()["ratio"] = std::exp(effect->value);
-        layers.back()["interval"] = {std::exp(effect->interval.low), std::exp(effect->interval.high)};
-      }
+      if (!has_ratio(pair)) continue;
+      const auto& effect = *pair.paired.effect;
+      layers.back()["ratio"] = std::exp(effect.value);
+      layers.back()["interval"] = {std::exp(effect.interval.low), std::exp(effect.interval.high)};
     }
     return {{"seeds", facet.pairs.empty() ? 0 : facet.pairs[0].paired.num_seeds},
             {"qualification", judged.comparison.history.qualification},
@@ -298,11 +348,8 @@ class Searching {
       Json& costs = costs_[judged.labels.at(group.value)];
       if (costs.is_null())
         costs = {{"parameters", group.parameters}, {"flops_per_token", group.flops_per_token}, {"seconds", 0.0}, {"log_ratio", 0.0}};
-      costs["seconds"] = costs["seconds"].get<double>() + group.train_seconds;
+      costs["seconds"] = costs["seconds"].get<double>() + group.train_seconds / static_cast<double>(tasks_.size());
     }
-    const auto has_ratio = [](const PairResult& pair) {
-      return pair.paired.effect && pair.paired.values == stats::PairedValues::log_ratio;
-    };
     if (!std::all_of(facet.pairs.begin(), facet.pairs.end(), has_ratio)) return;  // by ranks there is no size of a difference
     ++num_ratios_;
     for (const auto& pair : facet.pairs) {
@@ -323,13 +370,15 @@ class Searching {
 
   // A judged layer is on the front if no other is as good in loss, parameters, FLOPs and time, and better in one of them.
   Json front() const {
+    constexpr double kTimeMargin = 1.1;  // less is noise of the machine
     static constexpr const char* kAxes[] = {"log_ratio", "parameters", "flops_per_token", "seconds"};
     const auto dominates = [](const Json& a, const Json& b) {
       bool any = false;
       for (const char* axis : kAxes) {
         const double x = a[axis].get<double>(), y = b[axis].get<double>();
-        if (x > y) return false;
-        any = any || x < y;
+        const double margin = axis == kAxes[3] ? kTimeMargin : 1;
+        if (x > margin * y) return false;
+        any = any || margin * x < y;
       }
       return any;
     };
@@ -409,6 +458,7 @@ SearchOutcome run_search(const LayerSearch& search, const SearchRequest& request
   if (request.study.shard.count > 1)
     throw UsageError("--shard divides a known number of runs, and a search goes by what it finds",
                      "start the same command wherever the directory is seen: processes share the runs");
+  Searching(search, request).plan();
   auto out = Searching(search, request).run(observer);
   if (!out.document->is_null())
     write_file_atomically(request.study.out / search.name / kSearchFile, dump_json_lossy(*out.document, 2) + "\n");

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "ffn/base/error.hpp"
+#include "ffn/base/json_document.hpp"
 #include "ffn/base/suggest.hpp"
 #include "ffn/formula/named_formulas.hpp"
 #include "ffn/kernels/activations.hpp"
@@ -71,10 +72,14 @@ std::size_t SearchedLayers::add_given(const Json& layer) {
     }
     out.label = out.named = name;
   } else {
+    for (const char* key : {"label", "name", "formula"})
+      if (layer.contains(key) && !layer[key].is_string())
+        throw UsageError(std::string("search: the ") + key + " of a layer is a text; got " + shortened(layer[key]));
     out.ffn = layer;
     out.label = layer.value("label", layer.value("name", layer.value("formula", dump_json(layer))));
     out.ffn->erase("label");
   }
+  if (num_start > 0) out.change = "one of search.space.layers";
   if (!labels_.insert(out.label).second)
     throw UsageError("two layers of the search are called " + out.label, "give one of them another \"label\"");
   if (out.candidate) {

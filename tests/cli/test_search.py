@@ -103,6 +103,11 @@ class SearchTest(ProgramTest):
         self.assertEqual(without_times(self.found()), before)
         self.assertTrue((self.tmp / "runs/found.old-1/search.json").exists())
 
+    def test_what_a_task_is_given_does_not_hold_its_sizes(self):
+        search = dict(SEARCH, search=dict(SEARCH["search"], tasks=["task.json model.d_model=8"], sizes=[2, 4]))
+        self.write("given.json", search)
+        self.ok("validate", "given.json")
+
     def test_layers_of_ones_own(self):
         own = {"label": "mine", "kind": "formula", "formula": "((x @ a) * (x @ b)) @ down", "parameters": {"a": ["D", "F"], "b": ["D", "F"], "down": ["F", "D"]}}
         search = dict(SEARCH, name="own", search=dict(SEARCH["search"], unseen=[], sizes=[], space={"layers": [own, "tanh"]}))

@@ -133,10 +133,13 @@ class Searching {
     for (const auto& other : tasks_)
       if (other.written == task.written)
         throw UsageError("search: " + task.written + " is named twice", "name each task once, among tasks or unseen");
-    task.document = *common_of(given);
-    task.document.tree()["train"]["target"] = nullptr;  // a run that stops there has no loss to compare
-    const auto config = read_run_config(task.document, task.written);
+    Document alone = *common_of(given);
+    alone.tree()["train"]["target"] = nullptr;  // a run that stops there has no loss to compare
+    const auto config = read_run_config(alone, task.written);
+    // Resolved, so that what stood behind the name is no override of what a race or a size sets.
     const Json resolved = resolved_json(config);
+    task.document.tree() = resolved;
+    for (const char* key : {"name", "label", "seed"}) task.document.tree().erase(key);
     task.rate = resolved["train"]["optimizer"]["lr"].get<double>();
     task.steps = config.train.steps;
     task.d_model = config.model.d_model;

@@ -6,8 +6,7 @@ import shlex
 import subprocess
 
 # Title, config below experiments/, changes.
-SEARCHES = [("What does a search find?", "search-facts", []),
-            ("What does a search on facts and novels find?", "texts/search-night", ["search.budget=10m", "search.keep=3"])]
+SEARCHES = [("What does a search find?", "search-facts", [])]
 
 
 def picture(found, path):

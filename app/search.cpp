@@ -47,7 +47,7 @@ SearchRequest request_of(const Document& document, const TrainOptions& options, 
 /// A line for each generation; the judgement is shown as any study is.
 class SearchDisplay final : public SearchObserver {
  public:
-  explicit SearchDisplay(const CommonOptions& common) : common_(common), study_("", common) {}
+  explicit SearchDisplay(const CommonOptions& common) : study_("", common) {}
   StudyObserver& races() override { return silent_; }
   StudyObserver& judgement() override { return study_; }
   void raced(const RaceProgress& p) override {
@@ -56,7 +56,6 @@ class SearchDisplay final : public SearchObserver {
   }
 
  private:
-  const CommonOptions& common_;
   StudyObserver silent_;
   StudyDisplay study_;
 };

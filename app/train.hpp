@@ -24,7 +24,7 @@ int train_run(RunConfig config, const TrainOptions& options, const CommonOptions
 /// The study from its first run to its comparison. Returns the exit code.
 int train_study(const Study& study, const std::string& source, const TrainOptions& options, const CommonOptions& common);
 
-/// What a start asks of every study that it trains.
+/// The request of a start to every study that it trains.
 StudyRequest study_request(const TrainOptions& options, const CommonOptions& common);
 
 /// Says how an interrupted study is resumed.

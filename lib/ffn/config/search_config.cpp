@@ -23,7 +23,7 @@ std::vector<std::string> functions_of_one() {
   return out;
 }
 
-// What is wrong with a list of functions; empty if nothing is.
+// The fault of a list of functions; empty if nothing is.
 std::string problem_of_functions(const Json& functions) {
   const auto known = functions_of_one();
   for (const auto& function : functions) {

@@ -40,7 +40,7 @@ struct Candidate {
   bool norm = false;  ///< rms_norm(E)
 };
 
-/// What a candidate may consist of.
+/// The parts that a candidate may have.
 struct CandidateSpace {
   std::vector<std::string> functions;  ///< of formula/functions.hpp, of one operand
   std::int64_t matrices = 2;           ///< of E; `down` is one more
@@ -58,7 +58,7 @@ FormulaText formula_of_candidate(const Candidate& candidate);
 /// The candidate that a layer is; none of a layer that is no E @ down. `activation` is what phi(…) stands for.
 std::optional<Candidate> candidate_of(const FormulaText& text, const std::string& activation);
 
-/// What is known of a candidate without training it.
+/// Facts about a candidate, without training it.
 struct CandidateFacts {
   std::string problem = {};  ///< "linear", "redundant", "constant" or "not finite"; empty for a layer worth training
   /// Equal for candidates that are one function but for the order of factors, names of parameters, signs of matrices, and what `down`

@@ -1,4 +1,4 @@
-// What a candidate is as a function: E at fixed points.
+// Candidates as functions: E at fixed points.
 #include <algorithm>
 #include <array>
 #include <cmath>

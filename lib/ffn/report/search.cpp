@@ -15,7 +15,7 @@ namespace {
 
 std::string word_of(const Json& object, const char* key) { return object.at(key).get<std::string>(); }
 
-/// What one judgement, or one size of it, says of a layer; null where it was not judged there.
+/// The verdict of one judgement, or of one size of it, on a layer; null where it was not judged there.
 const Json* said_of(const Json& judged, const std::string& layer) {
   for (const auto& row : judged.at("layers"))
     if (row.at("layer") == layer) return &row;

@@ -1,4 +1,4 @@
-// What a search found (study/search.hpp, search.json), for people.
+// The findings of a search (study/search.hpp, search.json), for people.
 #pragma once
 
 #include <string>

@@ -7,36 +7,20 @@
 #include "ffn/base/files.hpp"
 #include "ffn/compare/declared_before.hpp"
 #include "ffn/compare/each.hpp"
-#include "ffn/stats/permutation.hpp"
 #include "ffn/store/run_directory.hpp"
 #include "ffn/store/study_file.hpp"
 #include "ffn/study/compare_plan.hpp"
-#include "ffn/study/search_layers.hpp"
+#include "ffn/study/search_documents.hpp"
 
 namespace ffn {
 namespace fs = std::filesystem;
 
 namespace {
 
-/// A config on which layers are trained.
-struct SearchTask {
-  std::string written, name;
-  bool is_seen;  ///< layers race on it
-  Document document;
-  double rate, expansion;
-  std::int64_t d_model, steps;
-};
-
-std::string padded(std::size_t number) { return (number < 10 ? "00" : number < 100 ? "0" : "") + std::to_string(number); }
-
 class Searching {
  public:
   Searching(const LayerSearch& search, const SearchRequest& request)
-      : search_(search), config_(search.config), request_(request), layers_(config_) {
-    for (const auto& task : *config_.tasks) add_task(task, true);
-    for (const auto& task : *config_.unseen) add_task(task, false);
-    refuse_few_seeds();
-  }
+      : search_(search), config_(search.config), request_(request), layers_(config_), documents_(search, request.load, layers_) {}
 
   SearchOutcome run(SearchObserver& observer) {
     remove_answer();
@@ -45,14 +29,14 @@ class Searching {
     Json judged = Json::array(), sizes = Json::array();
     for (const auto& task : tasks_) {
       if (judged_.size() < 2) break;
-      const auto comparison = judge(judgement_document(task, judged_), kJudgement, observer.judgement());
+      const auto comparison = judge(documents_.judgement(task, judged_), kJudgement, observer.judgement());
       if (!comparison) return {{}, std::move(unfinished_)};
       judged.push_back({{"task", task.written}, {"seen", task.is_seen}, {"directory", directory(kJudgement, task.name).string()}});
       judged.back().update(verdicts_of(*comparison, comparison->comparison.facets.at(0)));
       remember(*comparison);
       const auto better = better_layers(*comparison);
       if (better.empty() || config_.sizes->empty()) continue;
-      const auto at_sizes = judge(sizes_document(task, better), kSizes, observer.judgement());
+      const auto at_sizes = judge(documents_.sizes(task, better), kSizes, observer.judgement());
       if (!at_sizes) return {{}, std::move(unfinished_)};
       for (const auto& facet : at_sizes->comparison.facets) {
         sizes.push_back({{"task", task.written},
@@ -70,12 +54,12 @@ class Searching {
     const auto batch = layers_.propose(0);
     out.layers = batch.size();
     for (const auto& task : tasks_)
-      if (task.is_seen) out.first_round.push_back(read(race_document(task, batch, 0, 0)));
+      if (task.is_seen) out.first_round.push_back(documents_.read(documents_.race(task, batch, 0, 0)));
     const auto most = std::min(layers_.all.size(), layers_.num_start + static_cast<std::size_t>(config_.keep));
     for (std::size_t i = 0; i < most; ++i) judged_.push_back(i);
-    for (const auto& task : tasks_) out.judgement.push_back(read(judgement_document(task, judged_)));
+    for (const auto& task : tasks_) out.judgement.push_back(documents_.read(documents_.judgement(task, judged_)));
     for (const auto& task : tasks_)  // what is wrong with a size is said before anything is trained
-      if (judged_.size() > 1 && !config_.sizes->empty()) read(sizes_document(task, {judged_[1]}));
+      if (judged_.size() > 1 && !config_.sizes->empty()) documents_.read(documents_.sizes(task, {judged_[1]}));
     return out;
   }
 
@@ -94,7 +78,7 @@ class Searching {
     auto batch = layers_.propose(generation);
     const auto has_no_width = [&](std::size_t layer) {
       try {
-        for (const auto& task : tasks_) read(judgement_document(task, {layer}));
+        for (const auto& task : tasks_) documents_.read(documents_.judgement(task, {layer}));
         return false;
       } catch (const ConfigError&) {
         if (layer < layers_.num_start || !config_.layers->empty()) throw;
@@ -107,123 +91,10 @@ class Searching {
     return batch;
   }
 
-  // With fewer seeds no layer could be found, whatever it is.
-  void refuse_few_seeds() const {
-    const auto judged = static_cast<std::size_t>(config_.keep) + layers_.num_start - 1,
-               sizes = std::max<std::size_t>(2, config_.sizes->size());
-    const auto comparisons = judged * (config_.sizes->empty() ? 1 : sizes);
-    if (comparisons > stats::most_comparisons(alpha_of_task()))
-      throw UsageError("search.alpha is too small for " + std::to_string(comparisons) + " comparisons on each of " +
-                           std::to_string(tasks_.size()) + " tasks",
-                       "fewer tasks, a smaller search.keep and fewer sizes allow it");
-    const auto needed = stats::seeds_for_any_verdict(alpha_of_task(), comparisons);
-    if (static_cast<std::size_t>(config_.judge_seeds) < needed)
-      throw UsageError("search.judge_seeds " + std::to_string(config_.judge_seeds) + " allow no verdict over " + std::to_string(judged) +
-                           " layers on " + std::to_string(tasks_.size()) + " tasks" +
-                           (config_.sizes->empty() ? "" : " at " + std::to_string(sizes) + " sizes"),
-                       "at least " + std::to_string(needed) + " do; fewer tasks, a smaller search.keep and fewer sizes need fewer");
-  }
-
-  double alpha_of_task() const { return config_.alpha / static_cast<double>(tasks_.size()); }
-
-  void add_task(const Json& written, bool is_seen) {
-    SearchTask task{written.get<std::string>(), "", is_seen, {}, 0, 0, 0, 0};
-    const Document given = request_.load(task.written);
-    if (has_command(given)) throw UsageError(task.written + " runs a program, and a search is over layers of ffn-train");
-    for (const auto& other : tasks_)
-      if (other.written == task.written)
-        throw UsageError("search: " + task.written + " is named twice", "name each task once, among tasks or unseen");
-    Document alone = *common_of(given);
-    alone.tree()["train"]["target"] = nullptr;  // a run that stops there has no loss to compare
-    const auto config = read_run_config(alone, task.written);
-    // Resolved, so that what stood behind the name is no override of what a race or a size sets.
-    const Json resolved = resolved_json(config);
-    task.document.tree() = resolved;
-    for (const char* key : {"name", "label", "seed"}) task.document.tree().erase(key);
-    task.rate = resolved["train"]["optimizer"]["lr"].get<double>();
-    task.steps = config.train.steps;
-    task.d_model = config.model.d_model;
-    const auto* size = size_of(config.model.ffn);
-    task.expansion =
-        size ? static_cast<double>(size->hidden_width(task.d_model)) / static_cast<double>(task.d_model) : FfnSize::kDefaultExpansion;
-    task.name = std::to_string(tasks_.size() + 1) + "-" + config.name;
-    tasks_.push_back(std::move(task));
-  }
-
-  Json ffn_of(const SearchTask& task, std::size_t layer) const {
-    Json ffn = *layers_.all[layer].ffn;
-    ffn["expansion"] = task.expansion;
-    if (config_.match != "none") {
-      ffn["match"] = config_.match;
-      ffn["match_tolerance"] = config_.match_tolerance;
-    }
-    return ffn;
-  }
-
-  Study read(const Document& document) const {
-    return read_study(document, search_.name + ": " + document.tree()["name"].get<std::string>());
-  }
-
-  // Round r of a generation's race: in the first one all rates, then the best of each layer and task; seeds that no earlier round had.
-  Document race_document(const SearchTask& task, const std::vector<std::size_t>& batch, std::size_t generation, std::size_t round) const {
-    Document out = task.document;
-    Json& tree = out.tree();
-    tree["name"] = "generation-" + padded(generation) + "-round-" + std::to_string(round + 1) + "-" + task.name;
-    tree["keep"] = "summary";
-    tree["train"]["eval_every"] = task.steps;
-    tree["compare"] = {{"metric", "val/loss"}};
-    const auto rounds = race_rounds(config_);
-    Json seeds = Json::array(), variants = Json::array();
-    for (std::size_t s = round == 0 ? 0 : rounds[round - 1]; s < rounds[round]; ++s)
-      seeds.push_back(kFirstRaceSeed + static_cast<std::int64_t>(s));
-    tree["seeds"] = seeds;
-    for (const auto layer : batch) {
-      const auto add = [&](double factor) {
-        variants.push_back({{"label", layers_.all[layer].label + " at " + number_text(factor)},
-                            {"model.ffn", ffn_of(task, layer)},
-                            {"train.optimizer.lr", rounded_number(task.rate * factor, 6)}});
-      };
-      if (round > 0) add(layers_.all[layer].rate[static_cast<std::size_t>(&task - tasks_.data())]);
-      else
-        for (const auto& factor : *config_.rates) add(factor.get<double>());
-    }
-    tree["sweep"] = {{"include", variants}};
-    return out;
-  }
-
-  Document judgement_document(const SearchTask& task, const std::vector<std::size_t>& judged) const {
-    Document out = task.document;
-    Json& tree = out.tree();
-    tree["name"] = task.name;
-    tree["question"] = "Which of the layers that a search proposed are better than " + layers_.all[0].label + " on " + task.written + "?";
-    Json seeds = Json::array();
-    for (std::int64_t s = 0; s < config_.judge_seeds; ++s) seeds.push_back(config_.first_judge_seed + s);
-    tree["seeds"] = seeds;
-    Json variants = Json::array(), rates = Json::array();
-    for (const auto layer : judged) variants.push_back({{"label", layers_.all[layer].label}, {"model.ffn", ffn_of(task, layer)}});
-    for (const auto& factor : *config_.rates) rates.push_back(rounded_number(task.rate * factor.get<double>(), 6));
-    tree["sweep"] = {{"include", variants}};
-    if (rates.size() > 1) tree["tune"] = {{"train.optimizer.lr", rates}, {"retune", "per_seed"}};
-    else tree["train"]["optimizer"]["lr"] = rates[0];
-    tree["compare"] = {{"by", "variant"}, {"metric", "val/loss"}, {"reference", layers_.all[0].label}, {"alpha", alpha_of_task()}};
-    return out;
-  }
-
-  Document sizes_document(const SearchTask& task, const std::vector<std::size_t>& better) const {
-    std::vector<std::size_t> layers{0};
-    layers.insert(layers.end(), better.begin(), better.end());
-    Document out = judgement_document(task, layers);
-    Json sizes = Json::array();
-    if (config_.sizes->size() == 1) sizes.push_back(task.d_model);
-    for (const auto& multiple : *config_.sizes) sizes.push_back(std::llround(multiple.get<double>() * static_cast<double>(task.d_model)));
-    out.tree()["ladder"] = {{"key", "model.d_model"}, {"values", sizes}};
-    return out;
-  }
-
   // The losses of a round; false where it came to no end.
   bool train_round(const SearchTask& task, const std::vector<std::size_t>& batch, std::size_t generation, std::size_t round,
                    StudyObserver& observer) {
-    const auto study = read(race_document(task, batch, generation, round));
+    const auto study = documents_.read(documents_.race(task, batch, generation, round));
     const Plan plan = make_plan(study, directory(kRaces, study.name));
     auto outcome = train_plan(plan, request_.study, observer);
     if (outcome.interrupted || !outcome.failed.empty()) return unfinished_ = std::move(outcome), false;
@@ -297,7 +168,7 @@ class Searching {
     return true;
   }
 
-  // What the search started with, and the best of those that ended a race.
+  // The layers of the start, and the best of those that ended a race.
   void choose_judged() {
     for (std::size_t i = 0; i < layers_.num_start; ++i) judged_.push_back(i);
     for (const auto layer : layers_.best_of(finalists_, race_rounds(config_).back(), finalists_.size()))
@@ -314,7 +185,7 @@ class Searching {
   std::optional<Judged> judge(const Document& document, const char* part, StudyObserver& observer) {
     StudyRequest request = request_.study;
     request.out = root() / part;
-    auto trained = train_study(read(document), request, observer);
+    auto trained = train_study(documents_.read(document), request, observer);
     const auto& outcome = trained.outcome;
     if (!trained.is_tuned || outcome.interrupted || !outcome.failed.empty()) return unfinished_ = outcome, std::nullopt;
     auto comparison = compare_plan(trained.plan, CompareRequest().resamples);
@@ -394,7 +265,7 @@ class Searching {
       row["log_ratio"] = num_ratios_ == 0 ? Json() : Json(row["log_ratio"].get<double>() / static_cast<double>(num_ratios_));
       row["on_front"] =
           std::none_of(costs_.begin(), costs_.end(), [&](const auto& other) { return dominates(other.second, costs->second); });
-      row["config"] = ffn_of(tasks_[0], layer);
+      row["config"] = documents_.ffn_of(tasks_[0], layer);
       out.push_back(std::move(row));
     }
     return out;
@@ -444,7 +315,8 @@ class Searching {
   const SearchConfig& config_;
   const SearchRequest& request_;
   SearchedLayers layers_;
-  std::vector<SearchTask> tasks_;
+  SearchDocuments documents_;
+  const std::vector<SearchTask>& tasks_ = documents_.tasks;
   std::vector<std::size_t> finalists_, judged_;
   std::vector<double> final_ranks_;
   std::map<std::string, Json> costs_;  ///< of judged layers, by label

@@ -123,12 +123,13 @@ std::string tuning_command(const Plan& plan, const Comparison& c, const CommonOp
   const std::string name = plan.study.name + "-tuned";
   char* end = nullptr;
   const double rate = std::strtod(c.rate.c_str(), &end);
-  const bool is_one_rate = *end == 0;
+  const bool is_by_size = std::string(end).rfind(" to ", 0) == 0;
   const bool any_verdict = std::any_of(c.facets.begin(), c.facets.end(), [](const Facet& f) {
     return std::any_of(f.pairs.begin(), f.pairs.end(),
                        [](const PairResult& p) { return is_decided(p) && p.judgement.verdict != stats::Verdict::same; });
   });
-  if (!any_verdict || plan.study.tune || !is_one_rate || !(rate > 0) || std::filesystem::exists(plan.directory.parent_path() / name))
+  if (!any_verdict || plan.study.tune || (*end != 0 && !is_by_size) || !(rate > 0) ||
+      std::filesystem::exists(plan.directory.parent_path() / name))
     return "";
   auto words = words_again(plan, common);
   std::vector<std::string> rates;
@@ -137,6 +138,7 @@ std::string tuning_command(const Plan& plan, const Comparison& c, const CommonOp
   set_key(words, "train.optimizer.lr", "");
   words.pop_back();  // a rate that was given has no effect beside those that are tuned over
   set_key(words, "tune.train.optimizer.lr", join(rates, ","));
+  if (is_by_size) set_key(words, "ladder.tuned_at", "smallest");
   if (!plan.study.config.expect->empty()) set_key(words, "expect", "[]");  // claims are about the study's own settings
   set_key(words, "tune.retune", "per_seed");                               // one choice for all seeds is drawn by chance, too
   return shell_command(words);

@@ -86,6 +86,12 @@ class Ladder(ProgramTest):
         self.assertIn("fewer than 50,000 parameters", said)
         self.assertIn("Tuned at 8, rates at the other sizes by the rule.", said)
 
+    def test_verdicts_at_a_rate_for_each_size_say_so_and_how_to_tune(self):
+        done = self.ok("text", "seeds=8", "name=l", "model.ffn.activation=gelu,0 * z", "train.eval_every=1000",
+                       'ladder={"values":[16,32],"tokens_per_param":1}')
+        self.assertIn("This is at lr 0.003 to 0.00191 by d_model; tuning may change it.", " ".join(done.stdout.split()))
+        self.assertRegex(done.stdout + done.stderr, r"name=l-tuned tune.train.optimizer.lr=0.0003,\S* ladder.tuned_at=smallest")
+
     def test_what_the_ladder_sets_is_refused_on_the_command_line(self):
         path = self.write("climb.json", STUDY)
         self.assertIn("set ladder.values", self.fails(2, "plan", path, "model.d_model=8"))

@@ -15,6 +15,7 @@ namespace {
 constexpr std::size_t kSeeds = 8;
 constexpr double kTokens = 64;  // a step
 const std::vector<std::string> kSizes{"48", "64", "96", "128"};
+const std::vector<std::string> kRates{"0.03", "0.025", "0.02", "0.018"};  // the smallest size has the largest
 
 /// Losses E + A · C^−α, times e^noise of the seed; `bend` is of the largest size.
 struct Made {
@@ -34,6 +35,7 @@ void add_runs(std::vector<FoundRun>& runs, const std::string& activation, const 
       run.keys = {{"model.ffn.activation", activation},
                   {"model.d_model", kSizes[k]},
                   {"model.attention.heads", std::to_string(k)},  // goes along, and comes first in the alphabet
+                  {"train.optimizer.lr", kRates[k]},
                   {"task.kind", made.kind},
                   {"task.file", "nowhere.txt"}};
       run.state = RunState::done;
@@ -95,6 +97,7 @@ TEST_CASE("sizes on a law give multiplier, speedup and a projection", "[ladder]"
   CHECK_THAT(ladder_sentences(comparison), ContainsSubstring("relu2 worse than gelu holds (sure), difference shrinking (sure)"));
   CHECK_THAT(answer_text(comparison), ContainsSubstring("Pairs in the order of the largest size: 1 of 1 at 48"));
   CHECK_THAT(answer_text(comparison), ContainsSubstring("The law predicted the held-out size"));
+  CHECK_THAT(answer_text(comparison), ContainsSubstring("This is at lr 0.03 to 0.018 by d_model; tuning may change it."));
   CHECK(ladder_json(comparison)["no_projection"].is_null());
   CHECK(relu2.holds == std::vector<double>{1, 1, 1});
   CHECK(ladder.variants.at(0).holds.empty());

@@ -94,10 +94,18 @@ void withhold_exact_verdicts(const std::vector<FoundRun>& runs, Comparison& c) {
   if (!below_sizes.empty()) add_note(note::kBelowSizes, {join(below_sizes, "; ")}, c);
 }
 
-std::string rate_of_untuned(const std::vector<FoundRun>& runs, const std::vector<std::string>& varying, const std::string& by) {
+std::string rate_of_untuned(const std::vector<FoundRun>& runs, const std::vector<std::string>& varying, const std::string& by,
+                            const std::string& size) {
   if (!has_its_rate(by) && !(by == "variant" && std::any_of(varying.begin(), varying.end(), has_its_rate))) return "";
   const auto rates = ordered_values(runs, kRate);
   if (rates.size() == 1 && runs[0].keys.count(kRate) > 0) return rates[0];
+  if (!size.empty() && rates.size() > 1 && determines(runs, size, kRate)) {
+    const auto sizes = ordered_values(runs, size);
+    const auto rate_of = [&](const std::string& value) {
+      return value_of(*std::find_if(runs.begin(), runs.end(), [&](const FoundRun& r) { return value_of(r, size) == value; }), kRate);
+    };
+    return rate_of(sizes.front()) + " to " + rate_of(sizes.back()) + " by " + size.substr(size.rfind('.') + 1);
+  }
   const bool of_optimizers = by.rfind(kOptimizer, 0) == 0 && by != kRate;
   return of_optimizers ? values_along(runs, by, kRate) : "";
 }

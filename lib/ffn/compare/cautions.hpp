@@ -28,7 +28,9 @@ void note_skewed(Comparison& comparison);
 /// layers know all facts, or a difference is below what sizes that were matched leave; and says so.
 void withhold_exact_verdicts(const std::vector<FoundRun>& runs, Comparison& comparison);
 
-/// The learning rate that all runs have, where what is compared differs in its layer; otherwise empty.
-std::string rate_of_untuned(const std::vector<FoundRun>& runs, const std::vector<std::string>& varying, const std::string& by);
+/// The learning rate that all runs have, or all of a size of a ladder, "0.03 to 0.02 by d_model", where what is compared differs in its
+/// layer; otherwise empty. `size` is the ladder's key, or empty.
+std::string rate_of_untuned(const std::vector<FoundRun>& runs, const std::vector<std::string>& varying, const std::string& by,
+                            const std::string& size);
 
 }  // namespace ffn

@@ -292,7 +292,7 @@ Comparison compare_runs(std::vector<FoundRun> found, const CompareRequest& reque
       std::any_of(runs.begin(), runs.end(), [](const FoundRun& run) { return run.own_target && *run.own_target != target_text(run); });
   out.alpha = asked.alpha;
   out.min_effect = asked.min_effect;
-  if (!request.tuned) out.rate = rate_of_untuned(runs, varying, out.by);
+  if (!request.tuned) out.rate = rate_of_untuned(runs, varying, out.by, request.ladder ? request.ladder->key : "");
   const auto facet_by = facet_keys(runs, varying, out.by, request.ladder ? request.ladder->key : "");
   name_keys_and_values(runs, facet_by, out);
   const auto values = values_from_reference(runs, asked.reference, out, request.in_given_order);

@@ -35,7 +35,7 @@ enum class Where { here_or_shipped, shipped };
 std::string path_of_name(const std::string& name, Where where = Where::here_or_shipped) {
   const std::string normal = fs::path(name).lexically_normal().string();
   const std::string file = fs::path(normal).extension() == ".json" ? normal : normal + ".json";
-  for (const char* folder : {"", "configs/", "experiments/"}) {
+  for (const char* folder : {"", "configs/", "experiments/", "experiments/texts/"}) {
     const std::string path = folder + file;
     const bool has_folder = path.find('/') != std::string::npos;
     if (has_folder && (shipped_files().count(path) || (where == Where::here_or_shipped && is_file(path)))) return path;

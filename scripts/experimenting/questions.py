@@ -103,7 +103,7 @@ QUESTIONS = [
              ["texts/placement train.optimizer.lr=0.023", "texts/share train.optimizer.lr=0.029"], long=True),
     Question("xIELU, PolyNorm, another slope for ReLU, a norm within?",
              "[Huang and Schlag 2024](" + ARXIV + "2411.13010), [Zhuo et al. 2024](" + ARXIV + "2411.03884), [Horuz et al. 2025](" + ARXIV + "2505.22074)", ["texts/new-activations", "texts/sugar", "texts/leaky-relu2", "texts/norm-within"],
-             ["texts/new-activations train.optimizer.lr=0.029", "texts/sugar train.optimizer.lr=0.029", "texts/leaky-relu2 train.optimizer.lr=0.029", "texts/norm-within train.optimizer.lr=0.029", "texts/norm-within " + AT_64],
+             ["texts/new-activations train.optimizer.lr=0.029", "texts/new-activations " + AT_64, "texts/sugar train.optimizer.lr=0.029", "texts/norm-within train.optimizer.lr=0.029", "texts/norm-within " + AT_64],
              "of a norm within: that `bitnet` led the studies of question 32; of the rest nothing", long=True),
     Question("Parallel or serial, wider or deeper?", "[modded-nanogpt](" + GITHUB + "KellerJordan/modded-nanogpt/pull/230), [Liu et al. 2024](" + ARXIV + "2402.14905)", ["texts/parallel", "texts/depth"],
              ["texts/parallel train.optimizer.lr=0.023", "texts/depth train.optimizer.lr=0.029"], long=True),

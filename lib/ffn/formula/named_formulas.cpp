@@ -36,6 +36,8 @@ const std::vector<NamedFormula>& named_formulas() {
        "the same with Zhang & Sennrich 2019, arXiv:1910.07467"},
       {"bitnet", "(rms_norm(z * z * (x @ up)) * s) @ down", "gate D F, up D F, s F, down F D", "z = relu(x @ gate)", "s = 1",
        "BitNet b1.58 2B4T, with weights in full precision"},
+      {"swiglu_norm", "(rms_norm(silu(x @ gate) * (x @ up)) * s) @ down", "gate D F, up D F, s F, down F D", "", "s = 1",
+       "SwiGLU with a norm before the map back"},
       {"swiglu_rms_up", "(silu(x @ gate) * rms_norm(x @ up)) @ down + b", "gate D F, up D F, down F D, b D", "", "", "SwiGLU with its value normalised"},
       {"maxout", "(q + relu(p - q)) @ down", "first D F, second D F, down F D", "p = x @ first; q = x @ second", "",
        "Goodfellow et al. 2013, arXiv:1302.4389: the larger of two"},

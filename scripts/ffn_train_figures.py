@@ -267,7 +267,7 @@ def ladder(answer):
     figure = Figure(figsize=(8, 3.4), layout="constrained")
     left, right = figure.subplots(1, 2)
     sizes = {str(size["value"]): size for size in found["sizes"]}
-    ratios = answer.json["scale"] == "log_ratio"
+    ratios, ends = answer.json["scale"] == "log_ratio", []
     for i, variant in enumerate(found["variants"]):
         mine = [(sizes[str(facet["keys"][found["key"]])], group) for facet, group in answer.groups if group["value"] == variant["value"] and estimate(group)]
         style = answer.style(variant["value"])
@@ -283,6 +283,7 @@ def ladder(answer):
         shown = [[100 * math.expm1(n) if ratios else n for n in at] for at in shown]
         spread = [[y - low for y, low, _ in shown], [high - y for y, _, high in shown]]
         right.errorbar([x for x, _ in pairs], [y for y, *_ in shown], spread, capsize=3, label=variant["label"], **style)
+        ends.append((shown[-1][0] if shown else 0, variant["label"], style["color"]))
     left.set_xscale("log")
     left.set_xlabel("training FLOPs")
     left.set_ylabel(answer.metric)
@@ -293,4 +294,9 @@ def ladder(answer):
     right.set_ylabel(f"{'percent of' if ratios else 'difference from'} {answer.names['reference']}")
     if len(found["variants"]) <= len(MARKERS):
         right.legend()
+    else:  # names at the ends of their lines, apart
+        (low, high), at = right.get_ylim(), -1
+        for end, label, color in sorted(ends):
+            at = max((end - low) / (high - low), at + 0.05)
+            right.annotate(label, (1.03, at), xycoords="axes fraction", va="center", fontsize="x-small", color=color)
     return figure

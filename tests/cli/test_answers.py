@@ -24,6 +24,12 @@ def table(comparison):
 
 
 class Questions(ProgramTest):
+    def test_a_loss_that_still_falls_is_seen_in_the_last_steps_alone(self):
+        for every, says in ((2, True), (1000, False)):  # without an evaluation between there is the whole training's fall alone
+            said = self.ok("xor", "seeds=6", f"name=every-{every}", "model.ffn.activation=relu,gelu", "train.steps=20", "train.target=null",
+                           f"train.eval_every={every}").stdout
+            self.assertEqual("still falls in the last fifth" in " ".join(said.split()), says, said)
+
     def test_a_section_is_refused_in_the_same_words_by_all_that_read_a_study(self):
         path = self.write("study.json", {**STUDY, "compare": {"by": "model.ffn"}})
         errors = {self.fails(2, *command, path).replace(f"{path}: ", "") for command in (["validate"], ["plan", "--no-probe"], ["--config"])}

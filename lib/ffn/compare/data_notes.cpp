@@ -206,9 +206,9 @@ void note_overfitted(const std::vector<FoundRun>& runs, Comparison& out) {
   if (!parts.empty()) add_note(note::kOverfitted, {out.metric, join(parts), out.metric, when}, out);
 }
 
-// Reads one curve of each variant: thousands would take long.
+// Reads one curve of each variant: thousands would take long. Needs an evaluation between 80 and 90 % of the steps.
 void note_still_falling(const std::vector<FoundRun>& runs, Comparison& out) {
-  constexpr double kFalls = 1.05, kTenth = 0.9;
+  constexpr double kFalls = 1.05, kEarliest = 0.8, kTenth = 0.9;
   constexpr std::size_t kMost = 12;
   if (out.higher_is_better || out.metric.rfind("val/", 0) != 0) return;
   std::map<std::string, const FoundRun*> one;  // of each value
@@ -228,7 +228,8 @@ void note_still_falling(const std::vector<FoundRun>& runs, Comparison& out) {
                           [&](const Evaluation& evaluation) {
                             for (const auto& [name, logged] : evaluation.metrics) {
                               if (name != out.metric) continue;
-                              if (static_cast<double>(evaluation.step) <= kTenth * static_cast<double>(run->budget_steps)) before = logged;
+                              const double share = static_cast<double>(evaluation.step) / static_cast<double>(run->budget_steps);
+                              if (share >= kEarliest && share <= kTenth) before = logged;
                               end = logged;
                             }
                           });

@@ -83,7 +83,7 @@ constexpr Note kOverfitted{
     "{} rose after its minimum ({}): runs were trained for too long. compare.metric=\"best {}\" compares the minima{}"};
 constexpr Note kNoLadder{"the sizes are not judged together as a ladder: {}"};
 constexpr Note kEpochs{"runs read their text more than once: {}"};
-constexpr Note kStillFalling{"{} still falls over the last tenth of the steps ({}): after more train.steps the answer may be another"};
+constexpr Note kStillFalling{"{} still falls in the last fifth of the steps ({}): after more train.steps the answer may be another"};
 
 }  // namespace note
 

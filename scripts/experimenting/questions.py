@@ -58,7 +58,7 @@ QUESTIONS = [
     Question("A slope below 0 for the square of ReLU?", "[parameter-golf](" + GITHUB + "openai/parameter-golf/pull/535)", ["leaky-relu2"],
              ["leaky-relu2 train.steps=100"], "the outcome with 10 seeds"),
     Question("Dense, or a mixture?", "[megablocks](" + GITHUB + "databricks/megablocks/issues/107), [Wang et al. 2024](" + ARXIV + "2408.15664)", ["clusters", "texts/moe"],
-             ["clusters train.steps=500", "texts/moe train.optimizer.lr=0.029", "texts/moe " + AT_64], "clusters: the outcome on both sets of seeds"),
+             ["clusters train.steps=500"], "clusters: the outcome on both sets of seeds"),
     Question("Narrow experts, shared experts?", "[Dai et al. 2024](" + ARXIV + "2401.06066), [marin](" + GITHUB + "marin-community/marin/issues/5424)", ["texts/fine-grained"],
              [], long=True),
     Question("One FFN for all blocks?", "[Pires et al. 2023](" + ARXIV + "2309.01826)", ["one-ffn"], ["one-ffn train.optimizer.lr=0.003"],

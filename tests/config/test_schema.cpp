@@ -108,7 +108,7 @@ std::vector<RunConfig> one_of_each() {
 
 }  // namespace
 
-// Where ffn-train trains itself.
+// For runs that ffn-train trains itself.
 Json without_program(const Json& schema) {
   Json fields = schema["else"];
   fields["properties"].update(schema["properties"]);

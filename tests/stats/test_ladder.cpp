@@ -99,7 +99,7 @@ TEST_CASE("a floor that is not given is fitted") {
   CHECK(exact.multiplier(2, 1) * exact.multiplier(1, 2) == Approx(1));
 }
 
-// Of widths F, a ReLU layer of one input is piecewise linear and a gated one piecewise quadratic: the least errors fall as F^−2 and F^−3
+// With widths F, a ReLU layer of one input is piecewise linear and a gated one piecewise quadratic: the least errors fall as F^−2 and F^−3
 // (arXiv:2602.14495).
 TEST_CASE("the fit finds the exponents of the best piecewise functions") {
   for (const std::size_t degree : {1, 2}) {

@@ -117,7 +117,7 @@ void note_epochs(const LadderRuns& all, const LadderAnswer& answer, Comparison& 
   if (!parts.empty()) add_note(note::kEpochs, {join(parts)}, out);
 }
 
-/// What keeps the sizes from a law, whatever the fit says.
+/// Reasons against a law, whatever the fit says.
 std::string reason_against(const LadderRuns& all, const std::vector<std::string>& sizes, const LadderConfig& config, const Comparison& c) {
   for (std::size_t k = 0; k < sizes.size(); ++k) {
     const FoundRun& run = *all.runs[0][k].at(all.seeds[0]);

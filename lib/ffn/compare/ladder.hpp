@@ -18,7 +18,7 @@ struct Metric;
 /// Times the largest compute at which refits say whether differences keep their signs.
 inline constexpr double kHoldingTimes[] = {3, 10, stats::kFarthestProjection};
 
-/// What a ladder's runs say together.
+/// The answer of a ladder's runs together.
 struct LadderAnswer {
   struct Size {
     std::string value;

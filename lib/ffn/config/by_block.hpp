@@ -1,4 +1,4 @@
-// What a model may have another of in each block: the feed-forward layer's width and activation, and whether it is parallel.
+// Settings that may differ from block to block: the feed-forward layer's width and activation, and whether it is parallel.
 #pragma once
 
 #include "ffn/config/model_config.hpp"

@@ -76,7 +76,7 @@ CommandMetric source_of(const std::string& name, const Json& from) {
   return {kind == "json" ? Source::json : Source::csv, name, text.substr(0, colon), text.substr(colon + 1)};
 }
 
-// What is wrong with the metrics; "" if nothing is.
+// The fault of the metrics; "" if there is none.
 std::string problem_of_metrics(const Json& metrics) {
   static const std::regex kName("[A-Za-z0-9_][A-Za-z0-9_./-]*");
   static const std::set<std::string> kTaken{"step", "time_s", "tokens", "steps_to_target", "flops_to_target", "seconds_to_target"};

@@ -11,7 +11,7 @@
 
 namespace ffn {
 
-/// Where a number of a finished run stands.
+/// The place of a number of a finished run.
 struct CommandMetric {
   enum class Source { json, csv, regex } source;
   std::string name;

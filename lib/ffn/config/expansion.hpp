@@ -61,7 +61,7 @@ using ReadCombination = std::function<std::optional<RunConfig>(const Combination
 std::vector<SizedCombination> at_every_size(const Study& study, const std::vector<Combination>& swept, const std::set<std::string>& keys,
                                             const ReadCombination& read, Expansion& expansion);
 
-/// What the study asks for and a ladder cannot have.
+/// Requests of the study that a ladder cannot have.
 void check_ladder(const Study& study, Expansion& expansion);
 
 /// "activation" of "model.ffn.activation".

@@ -189,7 +189,7 @@ std::vector<Rung> rungs_of(const LadderConfig& ladder, const Combination& first,
   return out;
 }
 
-/// What the ladder sets cannot be swept, tuned or given on the command line as well.
+/// Keys that the ladder sets cannot be swept, tuned or given on the command line as well.
 void refuse_set_twice(const Study& study, const std::set<std::string>& keys, Expansion& expansion) {
   for (const auto& key : keys_of_ladder(*study.document)) {
     const bool is_asked = key == study.config.ladder->key || study.config.ladder->with->contains(key);

@@ -132,7 +132,7 @@ const heatMap = () => {
     numbers: {headers: [...groupHeaders, "centre"], rows: groups.map(g => [...groupCells(g), g.at?.centre ?? "-"])}};
 };
 
-// What each variant was tuned to, and the scores that the choice rests on.
+// The values that each variant was tuned to, and the scores that the choice rests on.
 const tuning = () => {
   const t = c.tuning;
   if (!t?.variants.length) return null;

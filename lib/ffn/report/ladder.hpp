@@ -1,4 +1,4 @@
-// What a ladder's sizes say together, as sentences, tables and JSON.
+// The answer of a ladder's sizes together, as sentences, tables and JSON.
 #pragma once
 
 #include <string>

@@ -128,7 +128,7 @@ LogLadder checked(const Ladder& ladder, std::optional<double> floor) {
   return logs;
 }
 
-/// What `statistic` says of each resample: laws of resampled seeds, and which seeds.
+/// The `statistic` of each resample: laws of resampled seeds, and which seeds.
 template <class Statistic>
 void resample(const LogLadder& ladder, const LadderOptions& options, const Statistic& statistic) {
   SplitMix64 random(options.seed);

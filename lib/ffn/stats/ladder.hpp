@@ -90,7 +90,7 @@ struct DecisionAccuracy {
   Interval interval;
 };
 
-/// Of the geometric means over seeds; two equal means agree with equal ones only. Pairs share variants, so the interval is Wilson's (1927)
+/// By the geometric means over seeds; two equal means agree with equal ones only. Pairs share variants, so the interval is Wilson's (1927)
 /// of ⌊V/2⌋ pairs, as many as share none: all pairs together have at most that variance (Hoeffding 1963, section 5). Throws as fit_law
 /// does.
 DecisionAccuracy decision_accuracy(const Ladder& ladder, std::size_t size, double level);

@@ -41,7 +41,7 @@ struct StoredCheckpoint {
   std::string metrics;
 };
 
-/// Of a run that a program trained: its command line with its end, and what it printed.
+/// For a run that a program trained: its command line with its end, and what it printed.
 inline constexpr const char* kCommandFiles[] = {"command.json", "stdout.txt", "stderr.txt"};
 
 /// Names the place; creates nothing until asked. All writing throws SystemError with path and reason. What is written with

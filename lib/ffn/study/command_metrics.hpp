@@ -10,7 +10,7 @@
 
 namespace ffn {
 
-/// What a program left.
+/// Results of a program.
 struct CommandOutput {
   std::filesystem::path directory;  ///< where files of metrics are
   std::string printed[2];           ///< to stdout, to stderr

@@ -29,7 +29,7 @@ std::vector<EngineShare> engine_shares(const Study& study);
 /// The FFN's size if its width was solved by `match`, else null.
 const FfnSize* matched_size(const Variant& variant);
 
-/// What `match_expansion` or `match` leaves, relative to the size that it holds; none where neither is set.
+/// The rest that `match_expansion` or `match` leaves, relative to the size that it holds; none where neither is set.
 std::optional<double> mismatch_of(const Variant& variant);
 
 }  // namespace ffn

@@ -37,7 +37,7 @@ double cross_entropy(const std::vector<double>& frequencies, const std::int64_t*
   return sum / static_cast<double>(count);
 }
 
-// Of a text's tokens; empty for other tasks.
+// For a text's tokens; empty for other tasks.
 std::vector<std::int64_t> bytes_of_tokens(const std::map<std::string, std::string>& metadata) {
   if (metadata.count("alphabet") == 0) return {};
   std::vector<std::int64_t> out;

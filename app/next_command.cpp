@@ -89,7 +89,7 @@ std::string free_name(const Plan& plan, const std::string& ending) {
 // For a study without compare.min_effect, which could not decide between variants that are equal: a factor of 1.1 of a loss, a hundredth of
 // a share, a tenth of the shortest time but at least the steps between evaluations. From levels, never from differences that were seen.
 std::string smallest_difference(const Plan& plan, const Comparison& c) {
-  if (c.min_effect > 0) return "";
+  if (c.min_effect > 0 || c.ladder) return "";  // a ladder's seeds have an end
   if (c.as_ratios) return "0.1";
   if (const MetricRow* row = find_metric_row(c.metric); row && row->high == 1) return "0.01";
   if (!is_time_metric(c.metric)) return "";
@@ -113,7 +113,7 @@ std::string deciding_command(const Plan& plan, const Comparison& c, const Common
   // A sequential design takes neither.
   if (study.config.compare.interaction) set_key(words, "compare.interaction", "false");
   if (study.config.compare.pairs == "best") set_key(words, "compare.pairs", "all");
-  set_key(words, "name", free_name(plan, c.splits_rows ? "-fresh" : "-settled"));
+  set_key(words, "name", free_name(plan, c.splits_rows || c.ladder ? "-fresh" : "-settled"));
   set_key(words, "seeds", fresh_seeds(c, first_of_fresh_seeds(study, SequentialSeeds().max, c.history.last_seed)));
   return shell_command(words);
 }
@@ -128,7 +128,8 @@ std::string tuning_command(const Plan& plan, const Comparison& c, const CommonOp
     return std::any_of(f.pairs.begin(), f.pairs.end(),
                        [](const PairResult& p) { return is_decided(p) && p.judgement.verdict != stats::Verdict::same; });
   });
-  if (!any_verdict || plan.study.tune || (*end != 0 && !is_by_size) || !(rate > 0) ||
+  const auto& ladder = plan.study.config.ladder;
+  if (!any_verdict || plan.study.tune || (ladder && ladder->with->contains("train.optimizer.lr")) || (*end != 0 && !is_by_size) || !(rate > 0) ||
       std::filesystem::exists(plan.directory.parent_path() / name))
     return "";
   auto words = words_again(plan, common);

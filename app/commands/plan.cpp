@@ -156,6 +156,24 @@ Table variants_table(const std::vector<PlanLine>& lines) {
   return table;
 }
 
+/// What each size of a ladder trains, of its first variant.
+Table sizes_table(const LadderConfig& ladder, const std::vector<PlanLine>& lines) {
+  Table table({{ladder.key, Align::right},
+               {"batch", Align::right},
+               {"steps", Align::right},
+               {"lr", Align::right},
+               {"training FLOPs of a run", Align::right},
+               {"", Align::left}});
+  const auto sizes = ladder.all_sizes();
+  for (std::size_t k = 0; k < sizes.size(); ++k) {
+    const RunConfig& config = lines.at(k).variant->config;
+    table.add_row({dump_json(*sizes[k]), format_count(config.train.batch_size), format_count(config.train.steps),
+                   format_short(resolved_json(config)["train"]["optimizer"]["lr"].get<double>()), format_short(lines[k].flops),
+                   k < ladder.values->size() ? "" : "held out"});
+  }
+  return table;
+}
+
 // The lines above end at the first interim analysis; this one at the last.
 void print_sequential(const Study& study, const PlanEstimate& e) {
   const std::size_t max = study.sequential_seeds->max, variants = study.variants.size();
@@ -242,6 +260,10 @@ int plan_study(const CommonOptions& common, bool probe, const std::string& budge
   if (found.cohorts > found.jobs) found.few_workers = few_workers;
   if (!common.json) {  // before the probe, which may take a while
     print_table(variants_table(found.lines), common);
+    if (study.config.ladder && !has_command(document)) {
+      std::cout << "\n";
+      print_table(sizes_table(*study.config.ladder, found.lines), common);
+    }
     std::cout.flush();
   }
   log_shorter_runs(found.shorter_runs);

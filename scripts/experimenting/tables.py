@@ -1,4 +1,7 @@
-"""Tables and images for the studies that need them, from Debian's python3-sklearn and dataset-fashion-mnist, unpacked, not installed."""
+"""Tables and images for the studies that need them, from Debian's python3-sklearn and dataset-fashion-mnist, unpacked, not installed:
+
+    python3 scripts/experimenting/tables.py
+"""
 import gzip
 import pathlib
 import shutil
@@ -43,3 +46,7 @@ def prepare(target):
         write_table(made / "diabetes.csv", [x + y for x, y in zip(inputs, targets)], "target")
         shutil.move(unpacked("dataset-fashion-mnist", directory) / "usr/share/datasets/fashion-mnist", made / "fashion-mnist")
         made.rename(target)
+
+
+if __name__ == "__main__":
+    prepare(pathlib.Path(__file__).resolve().parents[2] / "experiments/tables/data")

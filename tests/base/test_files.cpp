@@ -41,6 +41,9 @@ TEST_CASE("a missing file is named, with where relative paths start") {
   CHECK(error->code() == ExitCode::usage);
   CHECK(error->what() == std::string("no config at configs/no.json"));
   CHECK(error->hint() == "check the path; relative paths start at " + scratch.path().string());
+  const auto data = thrown<DataError>([] { read_file("experiments/texts/data/austen.txt", "text file", ExitCode::data, 100); });
+  REQUIRE(data);
+  CHECK(data->hint() == "in the checkout: python3 scripts/experimenting/texts.py");
 }
 
 TEST_CASE("the error's type follows the exit code") {

@@ -2,6 +2,7 @@
 """Ladders: what the answer says over sizes is recomputed here from the runs' own files."""
 import json
 import math
+import shlex
 import statistics
 
 from program import ProgramTest, main, record
@@ -61,7 +62,6 @@ class Ladder(ProgramTest):
             self.assertTrue(ladder["no_projection"])
         self.ok("report", "runs/climb")
         page = (self.tmp / "runs/climb/report.html").read_text()
-        self.assertIn("ladder-law", page)
         self.assertIn('"decision_accuracy"', page)
 
     def test_rates_tuned_at_the_smallest_size_follow_the_rule(self):
@@ -83,14 +83,40 @@ class Ladder(ProgramTest):
             self.assertAlmostEqual(ratio, (tokens[0] / tokens[1]) ** (1 / 3), places=1)
             self.assertEqual((small["model"]["attention"]["heads"], large["model"]["attention"]["heads"]), (1, 2))
         said = " ".join(self.ok("compare", "runs/tuned").stdout.split())
-        self.assertIn("fewer than 50,000 parameters", said)
+        self.assertIn("fewer than 50,000 parameters outside embeddings", said)
         self.assertIn("Tuned at 8, rates at the other sizes by the rule.", said)
+
+    def test_a_text_read_too_often_or_gone_has_no_law(self):
+        text = self.write("text.txt", "кот и пёс \n" * 2000)  # 22,000 characters of 36,000 bytes
+        study = {"name": "often", "seeds": 1, "task": {"kind": "text", "file": "text.txt", "context": 16}, "model": {"d_model": 4},
+                 "train": {"batch_size": 16, "eval_every": 1000}, "sweep": {"grid": {"model.ffn.activation": ["relu", "gelu"]}},
+                 "ladder": {"values": [4, 8], "with": {"train.steps": [100, 400]}, "floor": 0}}
+        self.ok("--config", self.write("often.json", study), "-q")
+        answer = json.loads(self.ok("compare", "runs/often", "--json").stdout)
+        self.assertEqual(answer["ladder"]["no_law"], "at model.d_model 4 a model of text has fewer than 50,000 parameters outside embeddings and head, too few for a law")
+        self.assertIn("runs read their text more than once: 1.3 times at d_model 4, 5.2 times at d_model 8", answer["notes"])
+        self.ok("--config", self.write("twice.json", {**study, "name": "twice", "ladder": {**study["ladder"], "with": {"train.steps": [400, 400]}}}), "-q")
+        said = lambda: json.loads(self.ok("compare", "runs/twice", "--json").stdout)["ladder"]["no_law"]
+        self.assertEqual(said(), "at model.d_model 4 the text is read 5.2 times")
+        text.unlink()
+        self.assertEqual(said(), f"the text of these runs is not at {text} any more")
 
     def test_verdicts_at_a_rate_for_each_size_say_so_and_how_to_tune(self):
         done = self.ok("text", "seeds=8", "name=l", "model.ffn.activation=gelu,0 * z", "train.eval_every=1000",
                        'ladder={"values":[16,32],"tokens_per_param":1}')
         self.assertIn("This is at lr 0.003 to 0.00191 by d_model; tuning may change it.", " ".join(done.stdout.split()))
         self.assertRegex(done.stdout + done.stderr, r"name=l-tuned tune.train.optimizer.lr=0.0003,\S* ladder.tuned_at=smallest")
+
+    def test_lost_runs_leave_no_law_to_the_seeds_that_are_left(self):
+        study = {**STUDY, "seeds": 3, "train": {**STUDY["train"], "steps": 20, "eval_every": 20}, "sweep": {"grid": {"model.ffn.activation": ["relu", "gelu", "exp(exp(exp(z)))"]}}}
+        done = self.run_program("--config", self.write("climb.json", study))
+        ladder = json.loads(self.ok("compare", "runs/climb", "--json").stdout)["ladder"]
+        self.assertRegex(ladder["no_law"], r"^\d+ runs? ha(ve|s) no val/loss$")
+        self.assertEqual([v["slope"] for v in ladder["variants"]], 3 * [None])
+        self.assertNotIn("Pairs in the order", done.stdout)
+        command = next(line for line in done.stderr.splitlines() if line.startswith("next, for what is not sure:")).split("train ", 1)[1]
+        self.assertIn("'seeds=[3,4,5,", command)
+        self.ok("plan", "--no-probe", *shlex.split(command)[1:])
 
     def test_what_the_ladder_sets_is_refused_on_the_command_line(self):
         path = self.write("climb.json", STUDY)
@@ -100,6 +126,15 @@ class Ladder(ProgramTest):
         self.assertIn("the same at every size", self.fails(2, "plan", path, 'ladder.with={"compute.threads": [1, 1, 1, 2]}'))
         self.assertIn("nothing is tuned", self.fails(2, "plan", path, "ladder.tuned_at=smallest"))
         self.assertIn("at most 1000000000", self.fails(2, "plan", path, "ladder.tokens_per_param=1e300"))
+        self.assertIn("its sizes alone", self.fails(2, "plan", path, "compare.over=task.noise", "task.noise=0,0.1"))
+        self.assertIn("its sizes alone, and train.batch_size makes more", self.fails(2, "plan", path, "train.batch_size=8,16"))
+        self.assertIn("compares ratios", self.fails(2, "plan", path, "compare.scale=difference"))
+        self.assertIn("84 runs", self.ok("plan", path, "--no-probe", "ladder.values=4,8,16").stdout)
+        text = ["text", "seeds=2", "model.ffn.activation=gelu,relu"]
+        self.assertIn("sets train.steps at each size", self.fails(2, "plan", *text, 'ladder={"key": "train.steps", "values": [9, 99], "tokens_per_param": 1}'))
+        ruled = 'ladder={"values": [16, 32], "tokens_per_param": 1}'
+        self.assertIn("tokens_per_param sets it", self.fails(2, "plan", *text, "train.batch_size=8,16", ruled))
+        self.assertIn("is swept whole", self.fails(2, "plan", *text, 'train.optimizer={"kind":"sgd"},{"kind":"adamw"}', ruled))
         self.assertIn("84 runs", self.ok("plan", path, "--no-probe").stdout)
 
 

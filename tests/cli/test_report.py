@@ -460,6 +460,15 @@ class InABrowser(ReportTest):
                 self.open(chromium, name="settled", width=width)
                 self.assertIn("no meaningful difference", self.texts(chromium, "interim-analyses")[0])
 
+    def test_a_ladder_shows_every_size_and_the_held_out_one_hollow(self):
+        self.ok("ladder-spiral", "name=climb", "seeds=8", "train.steps=50", "tune={}", "expect=[]", 'ladder={"values":[2,4,8],"hold_out":[16]}', "-q")
+        with browser.Browser() as chromium:
+            self.open(chromium, name="climb")
+            differences = [pair["text"] for facet in self.compared("runs/climb")["facets"] for pair in facet["pairs"]]
+            self.assertEqual([tip.split(": ", 1)[1].rsplit(", ", 1)[0] for tip in self.tips(chromium, "ladder-differences")], differences)
+            law = self.tips(chromium, "ladder-law")
+            self.assertEqual((len(law), [tip.split(" at ")[1].split(":")[0] for tip in law if "held out" in tip]), (8, 2 * ["d_model 16"]))
+
     def test_a_tuning_band_is_there_where_there_are_several_seeds(self):
         with browser.Browser() as chromium:
             for seeds, bands in ((3, 2), (1, 0)):

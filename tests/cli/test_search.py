@@ -134,7 +134,7 @@ class SearchTest(ProgramTest):
         refused({"tasks": []}, "name at least one config")
         refused({"tasks": ["nowhere.json"]}, "no config at nowhere.json", code=2)
         refused({"judge_seeds": 4}, "search.judge_seeds 4 allow no verdict", "at least ")
-        refused({"rates": [0]}, "factors are numbers above 0")
+        refused({"rates": [0]}, "factors are different numbers above 0")
         refused({"speed": 1}, "unknown key", "speed")
         self.write("wrong.json", dict(SEARCH, seeds=3))
         self.assertIn("a search has \"name\", \"question\" and \"search\" alone", " ".join(self.fails(2, "wrong.json").split()))

@@ -58,7 +58,7 @@ TEST_CASE("lists by block fit the blocks and a layer of one width, and nothing e
   CHECK(of(R"({"blocks": 3, "block_expansion": [4, 0]})") == "x.json:1  /model/block_expansion: block_expansion has 2 values for 3 blocks");
   CHECK_THAT(of(R"({"block_expansion": [-1]})"), ContainsSubstring("expected multiples of d_model from 0 to 1024, one per block, got -1"));
   CHECK_THAT(of(R"({"block_expansion": [0]})"), ContainsSubstring("no block has a feed-forward layer"));
-  CHECK_THAT(of(R"({"block_expansion": [2], "ffn": {"d_ff": 8}})"), ContainsSubstring("remove d_ff, expansion and match"));
+  CHECK_THAT(of(R"({"block_expansion": [2], "ffn": {"d_ff": 8}})"), ContainsSubstring("remove ffn.d_ff, ffn.expansion and ffn.match"));
   CHECK_THAT(of(R"({"block_expansion": [2], "ffn": {"kind": "moe"}})"), ContainsSubstring("is of plain, gated and formula layers"));
   CHECK_THAT(of(R"({"block_activation": ["rellu"]})"),
              ContainsSubstring("expected names of activations or formulas in z, one per block, got \"rellu\""));

@@ -182,6 +182,15 @@ TEST_CASE("an evaluation whose loss is not finite has no best value") {
   CHECK(summary.find("val/accuracy")->best->step == 0);
 }
 
+TEST_CASE("a value that squares of would overflow is recorded as infinite, so that the record can be read") {
+  MetricTally tally;
+  tally.add({0, 0, 0, {{"val/loss", 304.0}, {"val/perplexity", 1e132}}});
+  RunRecord record = new_record(small_run(), kIdentity);
+  record.state = RunState::done;
+  record.summary = summarize("", {}, tally, {});
+  CHECK(std::isinf(parse_record(record_text(record), "run.json").summary->find("val/perplexity")->final_value));
+}
+
 TEST_CASE("a summary is written for people and programs and comes back the same") {
   RunRecord record = new_record(small_run(), kIdentity);
   record.state = RunState::diverged;

@@ -89,7 +89,12 @@ std::optional<std::string> read_path(const fs::path& path, const std::string& wh
 }
 
 std::string or_refuse(std::optional<std::string> text, const fs::path& path, const std::string& what, ExitCode code) {
-  if (!text) refuse(code, "no " + what + " at " + path.string(), "check the path; relative paths start at " + current_directory().string());
+  const fs::path data = path.parent_path(), studies = data.parent_path();  // data of shipped studies are not in the repository
+  const bool is_unpacked = data.filename() == "data" && studies.parent_path().filename() == "experiments";
+  if (!text)
+    refuse(code, "no " + what + " at " + path.string(),
+           is_unpacked ? "in the checkout: python3 scripts/experimenting/" + studies.filename().string() + ".py"
+                       : "check the path; relative paths start at " + current_directory().string());
   return std::move(*text);
 }
 

@@ -101,10 +101,15 @@ std::string rate_of_untuned(const std::vector<FoundRun>& runs, const std::vector
   if (rates.size() == 1 && runs[0].keys.count(kRate) > 0) return rates[0];
   if (!size.empty() && rates.size() > 1 && determines(runs, size, kRate)) {
     const auto sizes = ordered_values(runs, size);
-    const auto rate_of = [&](const std::string& value) {
-      return value_of(*std::find_if(runs.begin(), runs.end(), [&](const FoundRun& r) { return value_of(r, size) == value; }), kRate);
-    };
-    return rate_of(sizes.front()) + " to " + rate_of(sizes.back()) + " by " + size.substr(size.rfind('.') + 1);
+    std::vector<std::string> of_sizes;
+    std::vector<double> numbers;
+    for (const auto& value : sizes) {
+      of_sizes.push_back(
+          value_of(*std::find_if(runs.begin(), runs.end(), [&](const FoundRun& r) { return value_of(r, size) == value; }), kRate));
+      numbers.push_back(std::strtod(of_sizes.back().c_str(), nullptr));
+    }
+    const bool falls = std::is_sorted(numbers.rbegin(), numbers.rend());
+    return (falls ? of_sizes.front() + " to " + of_sizes.back() : join(of_sizes)) + " by " + size.substr(size.rfind('.') + 1);
   }
   const bool of_optimizers = by.rfind(kOptimizer, 0) == 0 && by != kRate;
   return of_optimizers ? values_along(runs, by, kRate) : "";

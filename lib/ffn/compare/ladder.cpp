@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <filesystem>
 #include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "ffn/base/error.hpp"
+#include "ffn/base/files.hpp"
 #include "ffn/base/json_document.hpp"
 #include "ffn/base/text.hpp"
 #include "ffn/compare/compare.hpp"
@@ -18,7 +18,9 @@
 #include "ffn/compare/run_keys.hpp"
 #include "ffn/compare/shown_names.hpp"
 #include "ffn/config/metrics.hpp"
+#include "ffn/data/corpus.hpp"
 #include "ffn/stats/verdict.hpp"
+#include "ffn/store/run_directory.hpp"
 
 namespace ffn {
 
@@ -30,6 +32,8 @@ constexpr double kFewestParameters = 5e4;
 constexpr double kMostEpochs = 4;
 constexpr double kCeiling = 0.999;  // of accuracy: what is left of the loss is no matter of size
 constexpr std::size_t kResamples = 2000;
+// Wider intervals, from end to end, tell nothing: of a multiplier, and of the loss that a law predicts.
+constexpr double kWidestMultiplier = 100, kWidestPrediction = 2;
 
 using Runs = std::map<std::int64_t, const FoundRun*>;
 
@@ -37,6 +41,7 @@ using Runs = std::map<std::int64_t, const FoundRun*>;
 struct LadderRuns {
   std::vector<std::vector<Runs>> runs;
   std::vector<std::int64_t> seeds;
+  std::size_t num_lost = 0;  ///< runs that are over without a value
 };
 
 LadderRuns complete_runs(const std::vector<Cell>& cells, const std::vector<std::string>& values, const Metric& metric) {
@@ -47,7 +52,11 @@ LadderRuns complete_runs(const std::vector<Cell>& cells, const std::vector<std::
     for (const auto& cell : cells) {
       const auto group = cell.runs.find(value);
       of_value.push_back(group == cell.runs.end() ? Runs() : by_seed(group->second, metric));
-      for (const auto& [seed, run] : of_value.back()) count[seed] += stats::has_value(outcome_of(*run, metric));
+      for (const auto& [seed, run] : of_value.back()) {
+        const bool has_value = stats::has_value(outcome_of(*run, metric));
+        count[seed] += has_value;
+        out.num_lost += run->summary && !has_value;
+      }
     }
   }
   for (const auto& [seed, times] : count)
@@ -96,46 +105,60 @@ std::vector<bool> sure_of(const std::vector<stats::PairedResult>& results) {
 
 std::string one_decimal(double x) { return number_text(std::round(10 * x) / 10); }
 
-double characters_trained(const FoundRun& run) { return static_cast<double>(run.budget_steps) * static_cast<double>(run.tokens_per_step); }
+/// A model of a text.
+struct TextModel {
+  double parameters;  ///< N of the ladder's rules
+  double epochs;      ///< how often it read the training part; NaN where the text is gone, or another is in its place
+};
 
-// How often a run read the training part of its text; 0 where the file is not there any more.
-double epochs(const FoundRun& run) {
-  std::error_code error;
-  const auto bytes = std::filesystem::file_size(value_of(run, "task.file"), error);
-  if (error || bytes == 0) return 0;
-  const double held_out = std::strtod(value_of(run, "task.validation_fraction").c_str(), nullptr);
-  return characters_trained(run) / (static_cast<double>(bytes) * (1 - held_out));
+std::optional<TextModel> text_model(const FoundRun& run) {
+  if (value_of(run, "task.kind") != TextConfig::kKind) return std::nullopt;
+  const auto record = read_record(run.path);
+  if (!record) return std::nullopt;
+  const RunConfig config = config_of(*record, RunDirectory(run.path));
+  const auto& text = std::get<TextConfig>(config.task);
+  TextModel out{ladder_parameters(config.model, text.context), NAN};
+  if (!path_exists(text.file)) return out;
+  const auto corpus = read_corpus(text);
+  if (corpus->sha256 == run.text)
+    out.epochs = static_cast<double>(run.budget_steps) * static_cast<double>(run.tokens_per_step) /
+                 static_cast<double>(corpus->text.size() - corpus->held_out);
+  return out;
 }
 
 void note_epochs(const LadderRuns& all, const LadderAnswer& answer, Comparison& out) {
   std::vector<std::string> parts;
   for (std::size_t k = 0; k < answer.sizes.size(); ++k) {
-    const FoundRun& run = *all.runs[0][k].at(all.seeds[0]);
-    if (value_of(run, "task.kind") == TextConfig::kKind && epochs(run) > 1)
-      parts.push_back(one_decimal(epochs(run)) + " times at " + shown_key(out, answer.key) + " " + answer.sizes[k].value);
+    const auto model = text_model(*all.runs[0][k].at(all.seeds[0]));
+    if (model && model->epochs > 1)
+      parts.push_back(one_decimal(model->epochs) + " times at " + shown_key(out, answer.key) + " " + answer.sizes[k].value);
   }
   if (!parts.empty()) add_note(note::kEpochs, {join(parts)}, out);
 }
 
+bool is_at_ceiling(const Runs& runs, const std::vector<std::int64_t>& seeds) {
+  std::size_t count = 0;
+  for (const auto seed : seeds) {
+    const auto accuracy = logged_value(*runs.at(seed)->summary, metric::kValAccuracy.name);
+    count += accuracy && *accuracy >= kCeiling;
+  }
+  return 2 * count > seeds.size();
+}
+
 /// Reasons against a law, whatever the fit says.
-std::string reason_against(const LadderRuns& all, const std::vector<std::string>& sizes, const LadderConfig& config, const Comparison& c) {
+std::string reason_against(const LadderRuns& all, const std::vector<std::string>& sizes, const std::string& key, const Comparison& c) {
   for (std::size_t k = 0; k < sizes.size(); ++k) {
     const FoundRun& run = *all.runs[0][k].at(all.seeds[0]);
-    const std::string at = "at " + config.key + " " + sizes[k];
+    const std::string at = "at " + key + " " + sizes[k];
     if (!(training_flops(run) > 0)) return "the FLOPs of these runs are not known";
-    std::size_t at_ceiling = 0;
-    for (const auto seed : all.seeds) {
-      const auto accuracy = logged_value(*all.runs[0][k].at(seed)->summary, metric::kValAccuracy.name);
-      at_ceiling += accuracy && *accuracy >= kCeiling;
-    }
-    if (2 * at_ceiling > all.seeds.size()) return at + " the task is at its ceiling";
-    if (value_of(run, "task.kind") != TextConfig::kKind) continue;
-    const bool ruled = config.tokens_per_param && !config.with->contains("train.steps");
-    const double parameters =
-        ruled ? characters_trained(run) / *config.tokens_per_param : static_cast<double>(run.summary->cost.parameters);
-    // Steps are rounded.
-    if (parameters < .99 * kFewestParameters) return at + " a model of text has fewer than 50,000 parameters, too few for a law";
-    if (epochs(run) > kMostEpochs) return at + " the text is read " + one_decimal(epochs(run)) + " times";
+    for (const auto& of_value : all.runs)
+      if (is_at_ceiling(of_value[k], all.seeds)) return at + " the task is at its ceiling";
+    const auto model = text_model(run);
+    if (!model) continue;
+    if (std::isnan(model->epochs)) return "the text of these runs is not at " + value_of(run, "task.file") + " any more";
+    if (model->epochs > kMostEpochs) return at + " the text is read " + one_decimal(model->epochs) + " times";
+    if (model->parameters < kFewestParameters)
+      return at + " a model of text has fewer than 50,000 parameters outside embeddings and head, too few for a law";
   }
   for (const auto& variant : c.tuned ? c.tuned->variants : std::vector<TunedVariant>())
     if (!variant.edge.empty()) return "the chosen " + variant.edge[0] + " of " + variant.name + " is at the end of its grid";
@@ -190,6 +213,7 @@ void add_multipliers(const stats::Ladder& ladder, const LadderRuns& all, const J
   };
   for (std::size_t v = 1; v < ladder.size(); ++v) {
     const auto& m = estimates[v];
+    if (!(m.interval.high < kWidestMultiplier * m.interval.low)) continue;
     out.variants[v].multiplier = m;
     const double ratio = stats::effective_speedup(1, throughput(v), throughput(0));
     if (std::isfinite(ratio) && ratio > 0)
@@ -223,7 +247,7 @@ void add_predictions(const stats::Ladder& ladder, std::size_t num_fitted, stats:
       variant.predicted.push_back(predicted[v]);
       variant.measured.push_back(stats::geometric_mean(there[v].losses, options.level).value);
       const auto& interval = predicted[v].interval;
-      if (interval.unbounded() || !std::isfinite(interval.high)) out.no_projection = "too few sizes and seeds to hold a law against";
+      if (!(interval.high < kWidestPrediction * interval.low)) out.no_projection = "too few sizes and seeds to hold a law against";
       else if (interval.excludes(variant.measured.back())) missed.push_back(out.sizes[k].value);
     }
   }
@@ -247,7 +271,7 @@ void add_law(const stats::Ladder& ladder, const LadderRuns& all, const LadderCon
              std::size_t resamples, const Comparison& c, LadderAnswer& out) {
   std::vector<std::string> sizes;
   for (const auto& size : out.sizes) sizes.push_back(size.value);
-  out.no_law = reason_against(all, sizes, config, c);
+  out.no_law = reason_against(all, sizes, config.key, c);
   if (out.no_law.empty() && !config.floor && ladder[0].size() < 3)
     out.no_law = "a law with a fitted floor needs 3 sizes; add some, or give ladder.floor";
   double smallest = INFINITY;
@@ -284,27 +308,40 @@ void add_ladder(const std::vector<Cell>& cells, const std::vector<std::string>& 
                 Comparison& out) {
   if (!request.ladder) return;
   const LadderConfig& config = *request.ladder;
-  const bool only_sizes =
-      !cells.empty() && cells.size() == config.num_sizes() && cells[0].keys.size() == 1 && cells[0].keys.count(config.key) > 0;
-  if (!only_sizes || metric.kind() != stats::MetricKind::minimised || !out.as_ratios || out.mixed_scales) {
-    add_note(note::kNoLadder, {only_sizes ? metric.name + " is not compared as ratios" : "sizes are not the only groups"}, out);
+  const bool only_sizes = !cells.empty() && cells[0].keys.size() == 1 && cells[0].keys.count(config.key) > 0;
+  const bool has_ratios = metric.kind() == stats::MetricKind::minimised && out.as_ratios && !out.mixed_scales;
+  if (!only_sizes || cells.size() != config.num_sizes() || !has_ratios) {
+    add_note(note::kNoLadder,
+             {!only_sizes   ? "sizes are not the only groups"
+              : !has_ratios ? metric.name + " is not compared as ratios"
+                            : "there are runs of " + std::to_string(cells.size()) + " sizes, not of " + std::to_string(config.num_sizes())},
+             out);
     return;
   }
   check_speeds(*config.tokens_per_s, values, out.by);
   const LadderRuns all = complete_runs(cells, values, metric);
-  if (all.seeds.empty()) return;
+  if (all.seeds.empty() && all.num_lost == 0) return;  // nothing is over
   LadderAnswer answer;
   answer.key = config.key;
   answer.num_seeds = all.seeds.size();
+  answer.has_rules = config.tokens_per_param.has_value();
   if (out.tuned) answer.tuned_at = config.tuned_at;
-  const auto ladder = losses_of(all, metric);
+  for (const auto& value : values) answer.variants.push_back({value, std::nullopt, false, std::nullopt, std::nullopt});
   std::vector<double> sizes;
   for (std::size_t k = 0; k < cells.size(); ++k) {
     const std::string& value = cells[k].keys.at(config.key);
     sizes.push_back(std::strtod(value.c_str(), nullptr));
-    answer.sizes.push_back({value, k >= config.values->size(), ladder[0][k].compute, stats::decision_accuracy(ladder, k, 1 - out.alpha)});
+    const Runs& runs = all.runs[0][k];
+    answer.sizes.push_back(
+        {value, k >= config.values->size(), runs.empty() ? 0 : training_flops(*runs.begin()->second), {0, 0, {0, 1, 1 - out.alpha}}});
   }
-  for (const auto& value : values) answer.variants.push_back({value, std::nullopt, false, std::nullopt, std::nullopt});
+  if (all.num_lost > 0) {  // the seeds that are left would speak for those that are lost
+    answer.no_law = std::to_string(all.num_lost) + (all.num_lost == 1 ? " run has" : " runs have") + " no " + metric.name;
+    out.ladder = std::move(answer);
+    return;
+  }
+  const auto ladder = losses_of(all, metric);
+  for (std::size_t k = 0; k < sizes.size(); ++k) answer.sizes[k].accuracy = stats::decision_accuracy(ladder, k, 1 - out.alpha);
   stats::CompareOptions options;
   options.alpha = out.alpha;
   options.resamples = 1;

@@ -46,6 +46,7 @@ struct LadderAnswer {
   double projected_compute = 0;
   bool is_speed_given = false;  ///< by ladder.tokens_per_s, not by the runs' seconds
   std::string tuned_at;         ///< "each" size or the "smallest"; empty where nothing was tuned
+  bool has_rules = false;       ///< for batch, steps and rate (ladder.tokens_per_param)
 };
 
 /// Adds it where `request` has a ladder, its sizes are the comparison's only facets and the metric is a positive loss of runs that are

@@ -55,7 +55,9 @@ void require_blocks(FieldVisitor& v, const ModelConfig& model) {
       "names of activations or formulas in z, one per block");
   if (const FfnSize* size = size_of(model.ffn); size && !model.block_expansion->empty()) {
     v.require(!size->d_ff && !size->expansion && size->match == "none", "block_expansion",
-              "block_expansion is the width of every layer; remove d_ff, expansion and match", {"ffn.d_ff", "ffn.expansion", "ffn.match"});
+              "block_expansion is the width of every layer; remove ffn.d_ff, ffn.expansion and ffn.match "
+              "(on the command line: model.ffn.expansion=null)",
+              {"ffn.d_ff", "ffn.expansion", "ffn.match"});
     v.require(std::any_of(model.block_expansion->begin(), model.block_expansion->end(), [](const Json& x) { return x != 0; }),
               "block_expansion", "no block has a feed-forward layer; say so with ffn.kind=none");
     v.require(model.init != "mup", "block_expansion", "init mup is of layers of one width; choose another init", {"init"});

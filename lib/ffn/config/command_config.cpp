@@ -122,6 +122,8 @@ void CommandConfig::describe(FieldVisitor& v) {
   v.require(is_list_of_texts(*files), "files", "expected a list of paths");
   const bool are_texts = std::all_of(environment->begin(), environment->end(), [](const Json& x) { return x.is_string(); });
   v.require(are_texts, "environment", "expected texts, as {\"OMP_NUM_THREADS\": \"1\"}");
+  for (const auto& item : environment->items())
+    v.require(!item.key().empty() && item.key().find('=') == std::string::npos, "environment", "\"" + item.key() + "\" is no name of a variable");
 }
 
 std::vector<CommandMetric> CommandConfig::sources() const {

@@ -22,9 +22,10 @@ constexpr const char* kSteps = "train.steps";
 constexpr const char* kRates[] = {"train.optimizer.lr", "train.optimizer.adam_lr"};
 
 bool ascends(const std::vector<JsonValue>& sizes) {
+  constexpr double kLargest = 1e9;
   double last = 0;
   for (const auto& size : sizes) {
-    if (!size->is_number() || !(size->get<double>() > last)) return false;
+    if (!size->is_number() || !(size->get<double>() > last && size->get<double>() <= kLargest)) return false;
     last = size->get<double>();
   }
   return true;
@@ -79,7 +80,7 @@ void LadderConfig::describe(FieldVisitor& v) {
     v.require(item.value().is_number() && item.value().get<double>() > 0, "tokens_per_s",
               "\"" + item.key() + "\" needs a number above 0, got " + shortened(item.value()));
   v.require(values->size() >= 2 && ascends(all_sizes()), "values",
-            "a ladder needs at least 2 values, and all sizes ascending positive numbers, those held out last; got " + shortened(*values) +
+            "a ladder needs at least 2 values, and all sizes ascending positive numbers up to 1e9, those held out last; got " + shortened(*values) +
                 " and " + shortened(*hold_out),
             {"hold_out"});
   for (const auto& item : with->items())
@@ -88,8 +89,17 @@ void LadderConfig::describe(FieldVisitor& v) {
                   shortened(item.value()),
               {"values", "hold_out"});
   v.require(!with->contains(key), "with", "\"" + key + "\" is the size itself");
+  const bool is_ruled = key == kBatch || key == kSteps || is_rate(key);
+  v.require(!tokens_per_param || !is_ruled, "tokens_per_param", "sets " + key + " at each size, which is the size itself; leave one out", {"key"});
   v.require(!is_no_size(key), "key", "\"" + key + "\" is no size; name a number of model, task or train, such as model.d_model");
   for (const auto& item : with->items()) v.require(!is_no_size(item.key()), "with", "\"" + item.key() + "\" is the same at every size");
+}
+
+double ladder_parameters(const ModelConfig& model, std::int64_t context) {
+  TaskShape task;
+  task.sequence_length = context;
+  const ModelCost cost = model_cost(model, task);
+  return static_cast<double>(cost.total.active_parameters - cost.ends.active_parameters);
 }
 
 std::vector<std::string> keys_of_ladder(const Json& document) {
@@ -123,13 +133,6 @@ namespace {
 
 // OLMo-core's model ladder, src/olmo_core/model_ladder.py: batch and rate of a model of 108 million parameters, and their powers.
 constexpr double kSequences = 160, kSequenceLength = 2048, kUnitParameters = 108e6;
-
-double num_parameters(const RunConfig& config, std::int64_t sequence_length) {
-  TaskShape task;
-  task.sequence_length = sequence_length;
-  const ModelCost cost = model_cost(config.model, task);
-  return static_cast<double>(cost.total.active_parameters - cost.ends.active_parameters);
-}
 
 /// One size: what it assigns, the size first.
 struct Rung {
@@ -172,7 +175,11 @@ std::vector<Rung> rungs_of(const LadderConfig& ladder, const Combination& first,
       here.insert(here.end(), rung.entries.begin(), rung.entries.end());
       const auto config = read(here);
       if (!config) return {};
-      const double n = num_parameters(*config, text->context), length = static_cast<double>(text->context);
+      const double n = ladder_parameters(config->model, text->context), length = static_cast<double>(text->context);
+      if (!(n > 0)) {
+        expansion.problem("/ladder/tokens_per_param", "the first variant has no parameters outside embeddings and head; set train.steps in ladder.with");
+        return {};
+      }
       if (i == 0) smallest = n;
       rung.rate_factor = std::cbrt(smallest / n);
       const double ruled = std::max(1.0, std::round(kSequenceLength * kSequences * std::pow(n / kUnitParameters, 2.0 / 3) / length));
@@ -191,7 +198,16 @@ std::vector<Rung> rungs_of(const LadderConfig& ladder, const Combination& first,
 
 /// Keys that the ladder sets cannot be swept, tuned or given on the command line as well.
 void refuse_set_twice(const Study& study, const std::set<std::string>& keys, Expansion& expansion) {
+  const bool has_rules = study.config.ladder->tokens_per_param.has_value();
+  auto set = keys_of_ladder(*study.document);
+  if (has_rules) set.insert(set.end(), std::begin(kRates), std::end(kRates));
+  for (const auto& key : set)
+    for (const auto& swept : keys)
+      if (key.rfind(swept + ".", 0) == 0)
+        expansion.problem("/sweep", "\"" + swept + "\" is swept whole, and the ladder sets \"" + key + "\" in it; sweep its keys");
   for (const auto& key : keys_of_ladder(*study.document)) {
+    if (has_rules && (key == kBatch || key == kSteps) && keys.count(key))
+      expansion.problem("/sweep", "\"" + key + "\" is swept, and tokens_per_param sets it; leave one out, or give ladder.with");
     const bool is_asked = key == study.config.ladder->key || study.config.ladder->with->contains(key);
     const auto is_key = [&](const TuningAxis& axis) { return axis.key == key; };
     if (is_asked && keys.count(key)) expansion.problem("/sweep", "\"" + key + "\" is swept, and the ladder sets it; leave one out");
@@ -243,7 +259,11 @@ void check_ladder(const Study& study, Expansion& expansion) {
     expansion.problem("/ladder/tuned_at", "nothing is tuned; set tune, or leave this out");
   if (by == study.config.ladder->key)
     expansion.problem("/compare/by", "\"" + by + "\" is the ladder's size; name a key whose values are compared at each size");
-  if (study.variants.size() == study.config.ladder->num_sizes())
+  if (!study.config.compare.over.empty())
+    expansion.problem("/compare/over", "a ladder's groups are its sizes alone; leave this out");
+  if (study.config.compare.scale != "auto" && study.config.compare.scale != "ratio")
+    expansion.problem("/compare/scale", "a ladder compares ratios; leave this out");
+  if (study.variants.size() == study.config.ladder->num_sizes() && expansion.problems.empty())
     expansion.problem("/ladder", "one variant has nothing to be compared with at each size; sweep a key, such as model.ffn.activation");
   if (study.sequential_seeds) expansion.problem("/seeds", "a ladder compares the same seeds at all sizes; set \"seeds\" to a number");
 }

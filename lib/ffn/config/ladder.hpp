@@ -8,6 +8,7 @@
 #include "ffn/base/field_visitor.hpp"
 #include "ffn/base/json.hpp"
 #include "ffn/base/json_document.hpp"
+#include "ffn/config/model_config.hpp"
 
 namespace ffn {
 
@@ -32,6 +33,9 @@ std::string name_without_size(const std::string& variant, const std::string& key
 
 /// A learning rate, which follows the ladder's rule.
 bool is_rate(const std::string& key);
+
+/// N of the rules: the parameters that a token touches, without embeddings, positions and head. `context`: tokens.
+double ladder_parameters(const ModelConfig& model, std::int64_t context);
 
 /// Keys that the ladder of this document sets at each size.
 std::vector<std::string> keys_of_ladder(const Json& document);

@@ -87,8 +87,12 @@ void RunConfig::describe(FieldVisitor& v) {
   const std::string of_rates =
       std::visit([&](const auto& optimizer) { return role_factors_problem(*optimizer.lr_scale, model, task); }, train.optimizer);
   v.require(of_rates.empty(), "train.optimizer.lr_scale", of_rates, roles_come_from);
-  const std::string of_decay =
-      std::visit([&](const auto& optimizer) { return role_factors_problem(*optimizer.decay_scale, model, task); }, train.optimizer);
+  const std::string of_decay = std::visit(
+      [&](const auto& optimizer) {
+        const bool norms_decay = optimizer.decay == "all" || !optimizer.decay_scale->contains("norm");
+        return norms_decay ? role_factors_problem(*optimizer.decay_scale, model, task) : "norms do not decay; set decay=all, or remove norm";
+      },
+      train.optimizer);
   v.require(of_decay.empty(), "train.optimizer.decay_scale", of_decay, roles_come_from);
   const std::string of_starts = model.init_scale->contains("norm") ? "norms start at 1, whatever init_scale; remove norm"
                                                                    : role_factors_problem(*model.init_scale, model, task);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "ffn/base/duration.hpp"
 #include "ffn/base/suggest.hpp"
@@ -42,8 +43,11 @@ bool all_layers(const Json& list) {
   return std::all_of(list.begin(), list.end(), [](const Json& item) { return item.is_string() || item.is_object(); });
 }
 
-bool all_above_0(const Json& list, double least) {
-  return std::all_of(list.begin(), list.end(), [&](const Json& item) { return item.is_number() && item.get<double>() > least; });
+bool all_differ_above(const Json& list, double least) {
+  std::set<double> seen;
+  return std::all_of(list.begin(), list.end(), [&](const Json& item) {
+    return item.is_number() && item.get<double>() > least && seen.insert(item.get<double>()).second;
+  });
 }
 
 Bounds<std::int64_t> from_to(std::int64_t low, std::int64_t high) { return between(low, high); }
@@ -97,8 +101,8 @@ void SearchConfig::describe(FieldVisitor& v) {
   v.require(!tasks->empty() && all_strings(*tasks), "tasks", "name at least one config; got " + shortened(*tasks));
   v.require(all_strings(*unseen), "unseen", "configs are names; got " + shortened(*unseen));
   v.require(all_layers(*start), "start", "a layer is a name or an object; got " + shortened(*start));
-  v.require(all_above_0(*rates, 0), "rates", "factors are numbers above 0; got " + shortened(*rates));
-  v.require(all_above_0(*sizes, 1), "sizes", "multiples are numbers above 1; got " + shortened(*sizes));
+  v.require(all_differ_above(*rates, 0), "rates", "factors are different numbers above 0; got " + shortened(*rates));
+  v.require(all_differ_above(*sizes, 1), "sizes", "multiples are different numbers above 1; got " + shortened(*sizes));
   v.require(budget_seconds() || (budget->is_number() && budget->get<double>() > 0), "budget",
             "say how long layers may race: \"10m\", \"2h\", or a number of FLOPs such as 1e15; got " + shortened(*budget));
 }

@@ -107,7 +107,7 @@ bool is_of_type(const std::string& key, const std::string& type) {
 // Keys whose values are words: name=20240101 is that name and no number.
 bool is_text(const std::string& key) { return is_of_type(key, "text") || is_of_type(key, "path"); }
 
-// Words for a key that takes a list: a, b and [a, b] are {"a", "b"}; none are an empty list. Nothing of other keys and of JSON.
+// Words and numbers for a key that takes a list: a, 1 and [a, 1] are {"a", 1}; none are an empty list. Nothing of other keys and of JSON.
 std::optional<Json> list_of_words(const std::string& key, std::string typed) {
   if (!is_of_type(key, "list") || typed == "null" || (!typed.empty() && typed[0] == '[' && Json::accept(typed))) return std::nullopt;
   if (typed.size() > 1 && typed.front() == '[' && typed.back() == ']') typed = typed.substr(1, typed.size() - 2);
@@ -115,8 +115,9 @@ std::optional<Json> list_of_words(const std::string& key, std::string typed) {
   for (const auto& part : split_values(typed)) {
     const auto first = part.find_first_not_of(' '), last = part.find_last_not_of(' ');
     const std::string word = first == std::string::npos ? "" : part.substr(first, last - first + 1);
-    const bool is_quoted = word.size() > 1 && word[0] == '"' && Json::accept(word);
-    out.push_back(is_quoted ? Json::parse(word) : Json(word));
+    const Json parsed = Json::parse(word, nullptr, /*allow_exceptions=*/false);
+    const bool is_number = parsed.is_number() && key.rfind("engine.", 0) != 0;  // words of a command stay words
+    out.push_back(is_number || (parsed.is_string() && word[0] == '"') ? parsed : Json(word));
   }
   return out == Json{""} ? Json::array() : out;
 }

@@ -122,7 +122,8 @@ std::string text_of_table(const std::string& file) {
   constexpr std::uintmax_t kMostBytes = std::uintmax_t{1} << 30;
   if (!path_exists(file))
     throw DataError("no table at " + file,
-                    "task.file=… names one of yours; `ffn-train cp table DIR` writes the shipped config with its table");
+                    "task.file=… names one of yours; `ffn-train cp table DIR` writes the shipped config with its table; "
+                    "in a checkout, python3 scripts/experimenting/tables.py unpacks those of experiments/tables");
   std::error_code error;
   if (const auto bytes = std::filesystem::file_size(file, error); !error && bytes > kMostBytes)
     throw DataError(

@@ -14,6 +14,7 @@
 #include "ffn/report/format.hpp"
 #include "ffn/report/ladder.hpp"
 #include "ffn/report/tuned.hpp"
+#include "ffn/stats/permutation.hpp"
 #include "ffn/stats/power.hpp"
 
 namespace ffn {
@@ -278,9 +279,13 @@ std::string qualification_text(const Comparison& c) {
 }  // namespace answer_detail
 
 std::string fresh_seeds(const Comparison& c, std::int64_t first) {
-  if (!c.splits_rows) return "{\"until\":\"settled\",\"first\":" + std::to_string(first) + "}";
+  if (!c.splits_rows && !c.ladder) return "{\"until\":\"settled\",\"first\":" + std::to_string(first) + "}";
+  std::size_t count = stats::kEnoughSplits;
+  if (!c.splits_rows) count = 2 * c.facets.at(0).groups.at(0).num_runs;
+  if (!c.splits_rows && c.num_comparisons <= stats::most_comparisons(c.alpha))
+    count = std::max(count, stats::seeds_for_any_verdict(c.alpha, std::max<std::size_t>(1, c.num_comparisons)));
   std::vector<std::string> list;
-  for (std::size_t i = 0; i < stats::kEnoughSplits; ++i) list.push_back(std::to_string(first + static_cast<std::int64_t>(i)));
+  for (std::size_t i = 0; i < count; ++i) list.push_back(std::to_string(first + static_cast<std::int64_t>(i)));
   return "[" + join(list, ",") + "]";
 }
 

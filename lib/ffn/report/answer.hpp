@@ -20,7 +20,8 @@ std::string conditions_text(const Comparison& comparison);
 /// " after 200 steps": where every run takes so many; nothing of times, and where a target or early stopping ends a run.
 std::string after_steps(const Comparison& comparison);
 
-/// The value of `seeds` of a study that goes on asking: until decided, or as many as help where each splits the same rows of a table.
+/// The value of `seeds` of a study that goes on asking: until decided, as many as help where each
+/// splits the same rows of a table, or twice as many of a ladder.
 std::string fresh_seeds(const Comparison& comparison, std::int64_t first);
 
 /// "claim, added after the results", for a person.

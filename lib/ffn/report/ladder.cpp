@@ -88,7 +88,7 @@ std::string holding_sentence(const Comparison& c) {
   for (const double factor : kHoldingTimes) times.push_back(format_short(factor));
   for (const auto& variant : c.ladder->variants) {
     std::vector<std::string> shares;
-    for (const double share : variant.holds) shares.push_back(format_significant(std::round(100 * share), 3));
+    for (const double share : variant.holds) shares.push_back(std::to_string(std::lround(100 * share)));
     if (!shares.empty()) parts.push_back(answer_detail::name_of(c, variant.value) + " in " + answer_detail::enumeration(shares) + " %");
   }
   return parts.empty() ? ""
@@ -108,6 +108,10 @@ std::string law_sentences(const Comparison& c) {
   if (!speeds.empty())
     text +=
         " For the same " + c.metric + " " + shown_value(c, c.reference) + " needs this many times the compute: " + join(speeds, "; ") + ".";
+  std::vector<std::string> vague;
+  for (std::size_t v = 1; v < ladder.variants.size(); ++v)
+    if (!ladder.variants[v].multiplier) vague.push_back(answer_detail::name_of(c, ladder.variants[v].value));
+  if (!vague.empty()) text += " No multiplier of " + join(vague) + ": these seeds and sizes leave it open by a factor above 100.";
   text += holding_sentence(c);
   if (!ladder.no_projection.empty()) return text + " No projection: " + ladder.no_projection + ".";
   std::vector<std::string> projected;
@@ -136,13 +140,14 @@ std::string ladder_sentences(const Comparison& c) {
     parts.push_back(std::to_string(ladder.variants.size() - named) + " more in the table");
   std::vector<std::string> accuracy;
   for (std::size_t k = 0; k + 1 < ladder.sizes.size(); ++k)
-    accuracy.push_back(accuracy_text(ladder.sizes[k].accuracy) + " at " + size_name(c, k));
+    if (ladder.sizes[k].accuracy.num_pairs > 0) accuracy.push_back(accuracy_text(ladder.sizes[k].accuracy) + " at " + size_name(c, k));
   return " From " + key_and_value(c, ladder.key, ladder.sizes.front().value) + " to " + size_name(c, ladder.sizes.size() - 1) + ": " +
          join(parts, "; ") + "." +
          (ladder.tuned_at.empty()     ? ""
           : ladder.tuned_at == "each" ? " Tuned at each size."
-                                      : " Tuned at " + size_name(c, 0) + ", rates at the other sizes by the rule.") +
-         " Pairs in the order of the largest size: " + join(accuracy) + "." + law_sentences(c);
+                                      : " Tuned at " + size_name(c, 0) +
+                                            (ladder.has_rules ? ", rates at the other sizes by the rule." : ", with the same values at the other sizes.")) +
+         (accuracy.empty() ? "" : " Pairs in the order of the largest size: " + join(accuracy) + ".") + law_sentences(c);
 }
 
 std::vector<LadderTable> ladder_tables(const Comparison& c) {
@@ -157,9 +162,9 @@ std::vector<LadderTable> ladder_tables(const Comparison& c) {
   for (std::size_t k = 0; k < ladder.sizes.size(); ++k) {
     const auto& [value, is_held_out, compute, accuracy] = ladder.sizes[k];
     const auto percent = [](double x) { return format_percent(x, 0); };
-    const bool is_largest = k + 1 == ladder.sizes.size();
-    sizes.add_row({size_name(c, k), format_short(compute), is_largest ? "" : accuracy_text(accuracy) + " pairs",
-                   is_largest ? "" : percent(accuracy.interval.low) + " to " + percent(accuracy.interval.high),
+    const bool has_none = k + 1 == ladder.sizes.size() || accuracy.num_pairs == 0;
+    sizes.add_row({size_name(c, k), format_short(compute), has_none ? "" : accuracy_text(accuracy) + " pairs",
+                   has_none ? "" : percent(accuracy.interval.low) + " to " + percent(accuracy.interval.high),
                    is_held_out ? "held out" : ""});
   }
   std::vector<Column> columns{{shown_key(c, c.by)}, {"each doubling of " + key}};

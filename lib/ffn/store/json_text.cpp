@@ -37,10 +37,11 @@ std::int64_t integer_from(const Json& value, std::int64_t low, std::int64_t high
   return number;
 }
 
+double value_of_metric(double x) { return std::abs(x) > kLargestValue ? std::copysign(INFINITY, x) : x; }
+
 double value_from(const Json& value) {
-  constexpr double kLargest = 1e100;
   const double number = number_from(value);
-  if (std::isfinite(number) && std::abs(number) > kLargest)
+  if (std::isfinite(number) && std::abs(number) > kLargestValue)
     throw Json::out_of_range::create(401, shortened(value) + " is no value of a metric", &value);
   return number;
 }

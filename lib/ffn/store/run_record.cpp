@@ -119,7 +119,8 @@ void MetricTally::add(const Evaluation& evaluation) {
   // An accuracy of outputs that are not finite is none, though it is a number.
   const bool counts = std::all_of(evaluation.metrics.begin(), evaluation.metrics.end(),
                                   [](const auto& m) { return m.first != metric::kValLoss.name || std::isfinite(m.second); });
-  for (const auto& [name, value] : evaluation.metrics) {
+  for (const auto& [name, computed] : evaluation.metrics) {
+    const double value = store::value_of_metric(computed);
     auto metric = std::find_if(metrics_.begin(), metrics_.end(), [&wanted = name](const auto& m) { return m.name == wanted; });
     if (metric == metrics_.end()) metric = metrics_.insert(metric, MetricSummary{name, value, {}});
     take(*metric, value, evaluation.step, higher_is_better(name), counts);

@@ -3,6 +3,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "ffn/base/error.hpp"
 #include "ffn/base/files.hpp"
 #include "ffn/compare/expect.hpp"
 #include "ffn/data/task.hpp"
@@ -56,6 +57,12 @@ Comparison compare_before(Study study, const fs::path& out) {
 std::size_t check_study(const Study& study, const std::string& source, bool whole) {
   for (const auto& variant : study.variants) task_shape(variant.config.task);  // a missing text is an error, too
   const auto comparison = compare_before(study, "runs");
+  const auto& ladder = study.config.ladder;
+  for (const auto& facet : comparison.facets)
+    for (const auto& [key, value] : facet.keys)
+      if (ladder && key != ladder->key)
+        throw UsageError(source + ": the ladder's groups are its sizes alone, and " + key + " makes more",
+                         "compare.by=variant compares all that vary at each size");
   check_expectations(*study.config.expect, comparison, source, whole);
   return comparison.num_comparisons;
 }

@@ -129,8 +129,8 @@ std::string tuning_command(const Plan& plan, const Comparison& c, const CommonOp
                        [](const PairResult& p) { return is_decided(p) && p.judgement.verdict != stats::Verdict::same; });
   });
   const auto& ladder = plan.study.config.ladder;
-  if (!any_verdict || plan.study.tune || (ladder && ladder->with->contains("train.optimizer.lr")) || (*end != 0 && !is_by_size) || !(rate > 0) ||
-      std::filesystem::exists(plan.directory.parent_path() / name))
+  if (!any_verdict || plan.study.tune || (ladder && ladder->with->contains("train.optimizer.lr")) || (*end != 0 && !is_by_size) ||
+      !(rate > 0) || std::filesystem::exists(plan.directory.parent_path() / name))
     return "";
   auto words = words_again(plan, common);
   std::vector<std::string> rates;

@@ -138,7 +138,8 @@ TEST_CASE("what a seed's luck does to all variants alike leaves a multiplier's i
   for (const double compute : {1e11, 1e12, 1e13, 1e14})
     for (std::size_t v = 0; v < 2; ++v) {
       Rung rung{compute, {}};
-      for (int seed = 0; seed < 8; ++seed) rung.losses.push_back((v ? 1.05 : 1) * std::pow(compute, -.2) * std::exp(.1 * std::sin(seed * 7.0)));
+      for (int seed = 0; seed < 8; ++seed)
+        rung.losses.push_back((v ? 1.05 : 1) * std::pow(compute, -.2) * std::exp(.1 * std::sin(seed * 7.0)));
       ladder[v].push_back(rung);
     }
   LadderOptions options;

@@ -123,7 +123,8 @@ void CommandConfig::describe(FieldVisitor& v) {
   const bool are_texts = std::all_of(environment->begin(), environment->end(), [](const Json& x) { return x.is_string(); });
   v.require(are_texts, "environment", "expected texts, as {\"OMP_NUM_THREADS\": \"1\"}");
   for (const auto& item : environment->items())
-    v.require(!item.key().empty() && item.key().find('=') == std::string::npos, "environment", "\"" + item.key() + "\" is no name of a variable");
+    v.require(!item.key().empty() && item.key().find('=') == std::string::npos, "environment",
+              "\"" + item.key() + "\" is no name of a variable");
 }
 
 std::vector<CommandMetric> CommandConfig::sources() const {

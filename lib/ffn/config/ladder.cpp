@@ -80,8 +80,8 @@ void LadderConfig::describe(FieldVisitor& v) {
     v.require(item.value().is_number() && item.value().get<double>() > 0, "tokens_per_s",
               "\"" + item.key() + "\" needs a number above 0, got " + shortened(item.value()));
   v.require(values->size() >= 2 && ascends(all_sizes()), "values",
-            "a ladder needs at least 2 values, and all sizes ascending positive numbers up to 1e9, those held out last; got " + shortened(*values) +
-                " and " + shortened(*hold_out),
+            "a ladder needs at least 2 values, and all sizes ascending positive numbers up to 1e9, those held out last; got " +
+                shortened(*values) + " and " + shortened(*hold_out),
             {"hold_out"});
   for (const auto& item : with->items())
     v.require(item.value().is_array() && item.value().size() == num_sizes(), "with",
@@ -90,7 +90,8 @@ void LadderConfig::describe(FieldVisitor& v) {
               {"values", "hold_out"});
   v.require(!with->contains(key), "with", "\"" + key + "\" is the size itself");
   const bool is_ruled = key == kBatch || key == kSteps || is_rate(key);
-  v.require(!tokens_per_param || !is_ruled, "tokens_per_param", "sets " + key + " at each size, which is the size itself; leave one out", {"key"});
+  v.require(!tokens_per_param || !is_ruled, "tokens_per_param", "sets " + key + " at each size, which is the size itself; leave one out",
+            {"key"});
   v.require(!is_no_size(key), "key", "\"" + key + "\" is no size; name a number of model, task or train, such as model.d_model");
   for (const auto& item : with->items()) v.require(!is_no_size(item.key()), "with", "\"" + item.key() + "\" is the same at every size");
 }
@@ -177,7 +178,8 @@ std::vector<Rung> rungs_of(const LadderConfig& ladder, const Combination& first,
       if (!config) return {};
       const double n = ladder_parameters(config->model, text->context), length = static_cast<double>(text->context);
       if (!(n > 0)) {
-        expansion.problem("/ladder/tokens_per_param", "the first variant has no parameters outside embeddings and head; set train.steps in ladder.with");
+        expansion.problem("/ladder/tokens_per_param",
+                          "the first variant has no parameters outside embeddings and head; set train.steps in ladder.with");
         return {};
       }
       if (i == 0) smallest = n;
@@ -259,8 +261,7 @@ void check_ladder(const Study& study, Expansion& expansion) {
     expansion.problem("/ladder/tuned_at", "nothing is tuned; set tune, or leave this out");
   if (by == study.config.ladder->key)
     expansion.problem("/compare/by", "\"" + by + "\" is the ladder's size; name a key whose values are compared at each size");
-  if (!study.config.compare.over.empty())
-    expansion.problem("/compare/over", "a ladder's groups are its sizes alone; leave this out");
+  if (!study.config.compare.over.empty()) expansion.problem("/compare/over", "a ladder's groups are its sizes alone; leave this out");
   if (study.config.compare.scale != "auto" && study.config.compare.scale != "ratio")
     expansion.problem("/compare/scale", "a ladder compares ratios; leave this out");
   if (study.variants.size() == study.config.ladder->num_sizes() && expansion.problems.empty())

@@ -90,7 +90,8 @@ void RunConfig::describe(FieldVisitor& v) {
   const std::string of_decay = std::visit(
       [&](const auto& optimizer) {
         const bool norms_decay = optimizer.decay == "all" || !optimizer.decay_scale->contains("norm");
-        return norms_decay ? role_factors_problem(*optimizer.decay_scale, model, task) : "norms do not decay; set decay=all, or remove norm";
+        return norms_decay ? role_factors_problem(*optimizer.decay_scale, model, task)
+                           : "norms do not decay; set decay=all, or remove norm";
       },
       train.optimizer);
   v.require(of_decay.empty(), "train.optimizer.decay_scale", of_decay, roles_come_from);

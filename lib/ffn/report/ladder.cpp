@@ -143,10 +143,11 @@ std::string ladder_sentences(const Comparison& c) {
     if (ladder.sizes[k].accuracy.num_pairs > 0) accuracy.push_back(accuracy_text(ladder.sizes[k].accuracy) + " at " + size_name(c, k));
   return " From " + key_and_value(c, ladder.key, ladder.sizes.front().value) + " to " + size_name(c, ladder.sizes.size() - 1) + ": " +
          join(parts, "; ") + "." +
-         (ladder.tuned_at.empty()     ? ""
-          : ladder.tuned_at == "each" ? " Tuned at each size."
-                                      : " Tuned at " + size_name(c, 0) +
-                                            (ladder.has_rules ? ", rates at the other sizes by the rule." : ", with the same values at the other sizes.")) +
+         (ladder.tuned_at.empty() ? ""
+          : ladder.tuned_at == "each"
+              ? " Tuned at each size."
+              : " Tuned at " + size_name(c, 0) +
+                    (ladder.has_rules ? ", rates at the other sizes by the rule." : ", with the same values at the other sizes.")) +
          (accuracy.empty() ? "" : " Pairs in the order of the largest size: " + join(accuracy) + ".") + law_sentences(c);
 }
 

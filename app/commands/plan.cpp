@@ -157,7 +157,10 @@ Table variants_table(const std::vector<PlanLine>& lines) {
 }
 
 /// What each size of a ladder trains, of its first variant.
-Table sizes_table(const LadderConfig& ladder, const std::vector<PlanLine>& lines) {
+Table sizes_table(const Study& study, const std::vector<PlanLine>& lines) {
+  const LadderConfig& ladder = *study.config.ladder;
+  const auto is_rate_axis = [](const TuningAxis& axis) { return is_rate(axis.key); };
+  const bool is_tuned = study.tune && std::any_of(study.tune->axes.begin(), study.tune->axes.end(), is_rate_axis);
   Table table({{ladder.key, Align::right},
                {"batch", Align::right},
                {"steps", Align::right},
@@ -168,8 +171,8 @@ Table sizes_table(const LadderConfig& ladder, const std::vector<PlanLine>& lines
   for (std::size_t k = 0; k < sizes.size(); ++k) {
     const RunConfig& config = lines.at(k).variant->config;
     table.add_row({dump_json(*sizes[k]), format_count(config.train.batch_size), format_count(config.train.steps),
-                   format_short(resolved_json(config)["train"]["optimizer"]["lr"].get<double>()), format_short(lines[k].flops),
-                   k < ladder.values->size() ? "" : "held out"});
+                   is_tuned ? "tuned" : number_text(resolved_json(config)["train"]["optimizer"]["lr"].get<double>()),
+                   format_short(lines[k].flops), k < ladder.values->size() ? "" : "held out"});
   }
   return table;
 }
@@ -262,7 +265,7 @@ int plan_study(const CommonOptions& common, bool probe, const std::string& budge
     print_table(variants_table(found.lines), common);
     if (study.config.ladder && !has_command(document)) {
       std::cout << "\n";
-      print_table(sizes_table(*study.config.ladder, found.lines), common);
+      print_table(sizes_table(study, found.lines), common);
     }
     std::cout.flush();
   }

@@ -132,6 +132,7 @@ class Ladder(ProgramTest):
         self.assertIn("84 runs", self.ok("plan", path, "--no-probe", "ladder.values=4,8,16").stdout)
         text = ["text", "seeds=2", "model.ffn.activation=gelu,relu"]
         self.assertIn("sets train.steps at each size", self.fails(2, "plan", *text, 'ladder={"key": "train.steps", "values": [9, 99], "tokens_per_param": 1}'))
+        self.assertRegex(self.ok("plan", "--no-probe", *text, 'ladder={"values": [16, 32], "hold_out": [64], "tokens_per_param": 1}').stdout, r" 16 +\d+ +\d+ +0.003 .*\n +32 .* 0.00191 .*\n +64 .*held out")
         ruled = 'ladder={"values": [16, 32], "tokens_per_param": 1}'
         self.assertIn("tokens_per_param sets it", self.fails(2, "plan", *text, "train.batch_size=8,16", ruled))
         self.assertIn("is swept whole", self.fails(2, "plan", *text, 'train.optimizer={"kind":"sgd"},{"kind":"adamw"}', ruled))

@@ -120,7 +120,7 @@ def effects(answer):
             ax.plot([shown(low), shown(high)], [y, y], color=style["color"])
         ax.plot(shown(value), y, linestyle="none", marker=style["marker"], color=style["color"], fillstyle="full" if decided else "none")
     ax.set_yticks(range(len(rows)), [", ".join(t for t in (facet["title"], pair["label"]) if t) for facet, pair in rows])
-    ax.invert_yaxis()
+    ax.set_ylim(len(rows) - 0.5, -0.5)
     ax.axvline(1 if ratios else 0, color=matplotlib.rcParams["text.color"], linewidth=0.8)
     if ratios:
         ax.set_xscale("log")

@@ -21,14 +21,17 @@ class Question:
 ARXIV = "https://arxiv.org/abs/"
 GITHUB = "https://github.com/"
 REFERENCE = "a reference computation of a few seeds at one rate"
-LICENCE = "The text is a licence of 35 kB, for which gzip needs fewer bits than these models: an exercise, not evidence about text."
 LADDER = "GELU, ReLU² and SwiGLU with two to four other runs at each of seven sizes"
 ONE_RATE = ("At one rate for all variants, 0.029 at 48 (`tune={} ladder.tuned_at=each train.optimizer.lr=0.029`), ReLU² was worse than GELU at all four sizes, by 1.4 to "
             "3.2 %, and on seeds 500 to 508 at 48 and 64, by 2.7 and 2.0 %; SwiGLU was better at 64, which did not stand there. So seeds 0 to 8 "
             "had been seen at one rate of the grid: read “sure” as suggestive. Seeds 3000 to 3008 are the fresh ones.")
+LATER = "nothing of the outcome; the other settings were chosen after it"
 RATES = ", and with other rates on the first set, which chose the rate"
 
 AT_64 = "model.d_model=64 model.attention.heads=4 train.steps=321 train.batch_size=24 train.optimizer.lr=0.012"  # by the ladder's rules
+DEPTH_AT_68 = """'sweep.zip=[{"model.blocks":[2,1,4,8],"model.d_model":[68,96,48,34],"model.attention.heads":[2,3,2,1]}]' \
+train.steps=333 train.batch_size=26 train.optimizer.lr=0.0115"""
+DEEP_AT_64 = AT_64.replace("0.012", "0.0095")  # of four blocks
 
 QUESTIONS = [
     Question("Why is the FFN there?", "courses, after [Vaswani et al. 2017](" + ARXIV + "1706.03762)", ["why-ffn"],
@@ -54,15 +57,15 @@ QUESTIONS = [
              ["facts", "tables/digits"], ["facts train.steps=100"],
              "facts: the outcome on both sets of seeds; 100 exposures: " + REFERENCE, needs_data=True),
     Question("ReLU² or SwiGLU?", "[nanochat](" + GITHUB + "karpathy/nanochat) against [slowrun](" + GITHUB + "qlabs-eng/slowrun/pull/16)", ["texts/relu2-swiglu"],
-             [], "the outcome on another text", long=True),
+             ["texts/relu2-swiglu " + AT_64], "the outcome on another text; with the start `torch` both layers at four rates on the first set, and at 0.029 on both; the larger size was added after the outcome of the smaller", long=True),
     Question("A slope below 0 for the square of ReLU?", "[parameter-golf](" + GITHUB + "openai/parameter-golf/pull/535)", ["leaky-relu2"],
              ["leaky-relu2 train.steps=100"], "the outcome with 10 seeds"),
     Question("Dense, or a mixture?", "[megablocks](" + GITHUB + "databricks/megablocks/issues/107), [Wang et al. 2024](" + ARXIV + "2408.15664)", ["clusters", "texts/moe"],
-             ["clusters train.steps=500"], "clusters: the outcome on both sets of seeds"),
+             ["clusters train.steps=500", "texts/moe " + AT_64, "texts/moe train.optimizer.lr=0.029"], "clusters: the outcome on both sets of seeds; mixtures: at a rate of 0.029, on both"),
     Question("Narrow experts, shared experts, decay of a router?", "[Dai et al. 2024](" + ARXIV + "2401.06066), [marin](" + GITHUB + "marin-community/marin/issues/5424)", ["texts/fine-grained", "texts/decay"],
-             [], long=True),
-    Question("One FFN for all blocks?", "[Pires et al. 2023](" + ARXIV + "2309.01826)", ["one-ffn"], ["one-ffn train.optimizer.lr=0.003"],
-             remark=LICENCE),
+             ["texts/fine-grained " + AT_64, "texts/decay " + AT_64, "texts/fine-grained train.steps=1080"], "nothing of the outcome; 1,080 steps were added after it", long=True),
+    Question("One FFN for all blocks?", "[Pires et al. 2023](" + ARXIV + "2309.01826)", ["texts/one-ffn"],
+             [], "the outcome on a licence of 35 kB", long=True),
     Question("More hidden layers, a norm within?", "[Gerber 2025](" + ARXIV + "2505.06633), [Wang et al. 2022](" + ARXIV + "2210.06423)", ["hidden-layers"],
              ["hidden-layers model.ffn.activation=relu", "hidden-layers train.steps=100"]),
     Question("How many bits does a parameter hold?", "[Allen-Zhu and Li 2024](" + ARXIV + "2404.05405), [Nichani et al. 2024](" + ARXIV + "2412.06538)", ["capacity"],
@@ -80,9 +83,8 @@ QUESTIONS = [
     Question("Does the optimizer change the verdict?", "[modded-nanogpt](" + GITHUB + "KellerJordan/modded-nanogpt)", ["optimizers"], ["optimizers train.steps=100"], "AdamW: the study facts"),
     Question("Does a learning rate suit another width?", "[Yang et al. 2021](" + ARXIV + "2203.03466), [mup](" + GITHUB + "microsoft/mup/issues/22)", ["rate-transfer"], ["rate-transfer train.steps=100"],
              "coordinates after five steps", "A scaling transfers the rate if both widths choose the same one. The grid tells rates apart that differ by a factor of 3.2.", shows_choices="first for 64 hidden units, then for 512"),
-    Question("Do positions change the verdict?", "[Su et al. 2021](" + ARXIV + "2104.09864), [Kazemnejad et al. 2023](" + ARXIV + "2305.19466)", ["positions-ffn"],
-             ["positions-ffn train.optimizer.lr=0.003"], "SwiGLU against SiLU with rotary positions, on both sets of seeds",
-             "At a rate of 0.003 SwiGLU is better with all of them: the change of sign belongs to the rate. " + LICENCE),
+    Question("Do positions change the verdict?", "[Su et al. 2021](" + ARXIV + "2104.09864), [Kazemnejad et al. 2023](" + ARXIV + "2305.19466)", ["texts/positions-ffn"],
+             [], "the outcome on a licence of 35 kB; with rotary positions GELU and SwiGLU of question 26, on both sets", long=True),
     Question("A memory, or a dense layer?", "[Lample et al. 2019](" + ARXIV + "1907.05242)", ["memory"], ["memory train.optimizer.lr=0.02"],
              "the outcome on both sets of seeds; the rate was chosen after a look at three of the first"),
     Question("Which tables need it?", "engineers with a table; [Gorishniy et al. 2021](" + ARXIV + "2106.11959)", ["tables/tables", "tables/diabetes", "tables/fashion"], ["tables/tables train.steps=100"],
@@ -92,29 +94,30 @@ QUESTIONS = [
              ["own-layer model.residual=true", "own-layer task.bits=4 train.steps=400"],
              "the outcome on both sets of seeds, with the residual and on four bits, too; the task was chosen because it is small"),
     Question("Norms, positions, SwiGLU: what are they worth?", "[Stanford CS336, assignment 1](" + GITHUB + "stanford-cs336/assignment1-basics)",
-             ["cs336-layer-norm", "cs336-pre-norm", "cs336-positions", "cs336-swiglu"], [],
-             "the outcome on both sets of seeds; steps and rate were chosen after one seed of pre-norm and post-norm at four rates", LICENCE, long=True),
+             ["texts/cs336-norm", "texts/cs336-positions", "texts/cs336-swiglu"],
+             ["texts/cs336-norm train.optimizer.lr=0.0029", "texts/cs336-norm train.optimizer.lr=0.023", "texts/cs336-norm train.steps=1080", *(f"texts/cs336-{what} {DEEP_AT_64}" for what in ("norm", "positions", "swiglu"))],
+             "the outcome on a licence of 35 kB; 1,080 steps were added after that of 270", long=True),
     Question("Which activation on novels?", "[Shazeer 2020](" + ARXIV + "2002.05202), table 1; [So et al. 2021](" + ARXIV + "2109.08668)", ["texts/activations"],
              ["texts/activations train.optimizer.lr=0.029", "texts/activations " + AT_64], LADDER + RATES + "; all six at 0.029 on the first two sets",
              "At twice the rate SiLU (2.805) and GELU (2.781) are better than here, the others worse.", long=True),
-    Question("Does the order hold at a larger size?", "engineers with a larger model; [marin](" + GITHUB + "marin-community/marin/issues/8096)", ["texts/ladder-text"],
+    Question("Does the order hold at a larger size?", "engineers with a larger model; [marin](" + GITHUB + "marin-community/marin/issues/8096)", ["texts/ladder-text", "texts/ladder-norm"],
              ["texts/ladder-text ladder.values=[48,64] ladder.hold_out=[] tune={} ladder.tuned_at=each train.optimizer.lr=0.0205 seeds=[3000,3001,3002,3003,3004,3005,3006,3007,3008]"],
-             LADDER + "; on these seeds, and at 48 and 64 on those from 500 on, the outcome at one rate for all variants", ONE_RATE,
+             LADDER + "; on these seeds, and at 48 and 64 on those from 500 on, the outcome at one rate for all variants; of the norm the outcome of question 29, on other seeds", ONE_RATE,
              fresh=False, long=True),
     Question("Where do the parameters belong?", "[arXiv:2508.17734](" + ARXIV + "2508.17734), [modded-nanogpt](" + GITHUB + "KellerJordan/modded-nanogpt/pull/30)", ["texts/placement", "texts/share"],
-             [], long=True),
+             ["texts/placement " + DEEP_AT_64, "texts/share " + AT_64, "texts/share train.optimizer.lr=0.029"], LATER, long=True),
     Question("xIELU, PolyNorm, another slope for ReLU, a norm within?",
              "[Huang and Schlag 2024](" + ARXIV + "2411.13010), [Zhuo et al. 2024](" + ARXIV + "2411.03884), [Horuz et al. 2025](" + ARXIV + "2505.22074)", ["texts/new-activations", "texts/sugar", "texts/leaky-relu2", "texts/norm-within"],
-             ["texts/new-activations train.optimizer.lr=0.029", "texts/new-activations " + AT_64, "texts/sugar train.optimizer.lr=0.029", "texts/norm-within train.optimizer.lr=0.029", "texts/norm-within " + AT_64],
-             "for the norm: `bitnet`, which has one, had led in question 32, and GELU and SwiGLU were those of question 26; for the rest nothing", long=True),
+             ["texts/new-activations train.optimizer.lr=0.029", "texts/new-activations " + AT_64, "texts/sugar train.optimizer.lr=0.029", "texts/norm-within train.optimizer.lr=0.029", "texts/norm-within " + AT_64, "texts/norm-within train.steps=1080"],
+             "for the norm: `bitnet`, which has one, had led in question 32, and the order of GELU and SwiGLU was known from question 26; for the rest nothing; larger sizes and 1,080 steps were added after the outcome of 48 and 270", long=True),
     Question("Parallel or serial, wider or deeper?", "[modded-nanogpt](" + GITHUB + "KellerJordan/modded-nanogpt/pull/230), [Liu et al. 2024](" + ARXIV + "2402.14905)", ["texts/parallel", "texts/depth"],
-             [], long=True),
+             ["texts/parallel " + DEEP_AT_64, "texts/parallel train.optimizer.lr=0.023", "texts/depth " + DEPTH_AT_68], LATER, long=True),
     Question("Biases, starts, dropout: what do they change?",
              "[nanochat](" + GITHUB + "karpathy/nanochat), [slowrun](" + GITHUB + "qlabs-eng/slowrun/pull/16)",
              ["texts/details", "texts/dropout"],
-             [], long=True),
+             ["texts/details " + AT_64, "texts/dropout " + AT_64], LATER, long=True),
     Question("Do small sizes decide between layers?", "[Magnusson et al. 2025](" + ARXIV + "2504.11393), of data", ["texts/decision-accuracy"], [], "one seed of some of the layers at another rate",
-             remark="With the sets exchanged, small sizes on fresh seeds and the largest on the first: 87, 76 and 89 of 120 pairs at 16, 32 and 48. Three seeds leave "
-             "31, 22, 13 and 13 % of the pairs of one size to luck. All layers of a size train at one rate. `bitnet`, ahead at 48 and 64 on both sets, is the layer of BitNet b1.58 with weights in full precision: a gated ReLU² with a norm before the map back.",
+             remark="With the sets exchanged, small sizes on fresh seeds and the largest on the first: 87, 76 and 89 of 120 pairs at 16, 32 and 48. Two sets of three seeds order "
+             "37, 27, 16 and 15 of 120 pairs of one size differently; mere luck would be 60. All layers of a size train at one rate. `bitnet`, ahead at 48 and 64 on both sets, is the layer of BitNet b1.58 with weights in full precision: a gated ReLU² with a norm before the map back.",
              long=True),
 ]  # fmt: skip

@@ -156,7 +156,7 @@ Table variants_table(const std::vector<PlanLine>& lines) {
   return table;
 }
 
-/// What each size of a ladder trains, of its first variant.
+/// Batch, steps and rate of each size of a ladder, by its first variant.
 Table sizes_table(const Study& study, const std::vector<PlanLine>& lines) {
   const LadderConfig& ladder = *study.config.ladder;
   const auto is_rate_axis = [](const TuningAxis& axis) { return is_rate(axis.key); };

@@ -27,7 +27,7 @@ std::int64_t integer_from(const Json& value, std::int64_t low, std::int64_t high
 inline constexpr std::int64_t kLargestCount = std::int64_t{1} << 53;
 inline std::int64_t count_from(const Json& value, std::int64_t high = kLargestCount) { return integer_from(value, 0, high); }
 
-/// Of a metric: a mean of squares of many does not overflow with it.
+/// The largest value of a metric: a mean of squares of many does not overflow with it.
 inline constexpr double kLargestValue = 1e100;
 /// As it is recorded: beyond the largest it is infinite, as the perplexity of a loss of 300.
 double value_of_metric(double x);
